@@ -1,0 +1,137 @@
+"""What a generation says of itself: one JSON record inside its database file, read once when a store opens."""
+
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from closedset.mapping import Map
+from closedset.pack import Pack
+
+
+class Record(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class SourceFile(Record):
+    """One file as read: `sha256` over its bytes, `rows` without the header, `unreadable` rows among them."""
+
+    path: str
+    sha256: str
+    bytes: int
+    rows: int
+    unreadable: int = 0
+
+
+class Origin(Record):
+    """Where a column of a defined table comes from: plainly passed from `column` of `table`; the column
+    `ordinal` of the defined table holds the row's place there."""
+
+    table: str
+    column: str
+    ordinal: str
+
+
+class SourceTable(Record):
+    """A table of kept cells. `cells` is its name in the database; `origins` is empty for a table of files."""
+
+    source: str
+    table: str
+    cells: str
+    columns: list[str]
+    rows: int
+    files: list[SourceFile] = Field(default_factory=list)
+    select: str | None = None
+    origins: dict[str, Origin] = Field(default_factory=dict)
+    notes: list[str] = Field(default_factory=list)
+
+
+class Examples(Record):
+    """Texts of one kind: how many rows hold one, and the most frequent texts with their rows."""
+
+    rows: int = 0
+    distinct: int = 0
+    texts: list[tuple[str, int]] = Field(default_factory=list)
+
+
+class SlotReport(Record):
+    recorded: int = 0
+    empty: int = 0
+    unreadable: Examples = Field(default_factory=Examples)
+    unplaced: Examples = Field(default_factory=Examples)
+
+
+class RowsReport(Record):
+    """One map entry's figures: read = loaded + withheld + unattributed."""
+
+    relation: str
+    source: str
+    table: str
+    read: int
+    loaded: int
+    withheld: int
+    unattributed: int
+    reversed_periods: int = 0
+    empty_periods: int = 0
+    slots: dict[str, SlotReport] = Field(default_factory=dict)
+
+
+class SlotColumns(Record):
+    """How a slot is stored: `scale` of a number; whether any load wrote it."""
+
+    written: bool = False
+    scale: int = 0
+
+
+class StoredRelation(Record):
+    """A relation's totals over all sources. `table` is None when no row of it was ever loaded."""
+
+    table: str | None = None
+    rows: int = 0
+    covered: int = 0
+    withheld: int = 0
+    unattributed: int = 0
+    slots: dict[str, SlotColumns] = Field(default_factory=dict)
+
+
+class Statement(Record):
+    """One coverage statement; `entities` is how many ids it lists."""
+
+    relation: str
+    source: str
+    said: str
+    entities: int
+
+
+class Entry(Record):
+    """A map entry by its number in the generation (what `_map` of a row holds)."""
+
+    source: str
+    table: str
+    rows: int
+
+
+class Catalog(Record):
+    """Everything a reader needs to know of a generation before it runs a statement."""
+
+    format: int = 1
+    generation: int
+    loaded_at: str
+    pack: Pack
+    maps: dict[str, Map]
+    sources: list[str]
+    fingerprints: dict[str, str]
+    tables: list[SourceTable]
+    entries: list[Entry]
+    statements: list[Statement]
+    relations: dict[str, StoredRelation]
+    reports: list[RowsReport]
+    universe: int
+    map_version: str
+    near_duplicates: list[tuple[str, str]] = Field(default_factory=list)
+
+    @property
+    def load_month(self) -> str:
+        """The month of the load, by which a period is called ended."""
+        return self.loaded_at[:7]
+
+    def table(self, source: str, table: str) -> SourceTable:
+        return next(t for t in self.tables if t.source == source and t.table == table)

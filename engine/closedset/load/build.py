@@ -1,0 +1,437 @@
+"""From kept cells to a generation: entities, coded rows, coverage and the catalog, in one database.
+
+A pure function of (pack, maps, cells): a re-load of one source re-derives every source from its kept cells.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from closedset import cells, decimals
+from closedset.catalog import (
+    Catalog,
+    Entry,
+    Examples,
+    RowsReport,
+    SlotColumns,
+    SlotReport,
+    SourceTable,
+    Statement,
+    StoredRelation,
+)
+from closedset.cells import Reading
+from closedset.entity_set import EntitySet, union, width
+from closedset.errors import LoadRefused
+from closedset.fold import WHITE_SPACE
+from closedset.load.files import Unread, nearest
+from closedset.mapping import Cell, Map, Rows
+from closedset.pack import PERIOD, Pack, Relation, Slot
+from closedset.render import quoted, render
+from closedset.vocabulary import Vocabulary
+
+_SHOWN = 5
+_TABLES = """
+CREATE TABLE withheld (relation VARCHAR, entry SMALLINT, entity_id VARCHAR, file VARCHAR, line BIGINT, text VARCHAR, fault VARCHAR);
+CREATE TABLE unattributed (relation VARCHAR, entry SMALLINT, "row" BIGINT, file VARCHAR, line BIGINT, fault VARCHAR);
+CREATE TABLE coverage (statement SMALLINT, entity INTEGER);
+CREATE TABLE bitmap (relation VARCHAR, held BLOB, looked_at BLOB, withheld BLOB);
+CREATE TABLE surface (axis VARCHAR, code INTEGER, folded VARCHAR, surface VARCHAR);
+"""
+
+
+@dataclass(frozen=True)
+class _Mapped:
+    """One slot of one map entry: how it is read, and the distinct texts of its column with their cells."""
+
+    slot: Slot
+    cell: Cell
+    vocabulary: Vocabulary | None
+    readings: dict[str, Reading]
+    held: dict[str, int]
+
+
+@dataclass
+class _Entry:
+    number: int
+    source: str
+    rows: Rows
+    table: SourceTable
+    mapped: dict[str, _Mapped] = field(default_factory=dict)
+
+
+class _Surfaces:
+    """The surfaces on no term, per axis: codes from -1 downwards, in order of first sight."""
+
+    def __init__(self) -> None:
+        self.codes: dict[tuple[str, str], tuple[int, str]] = {}
+        self._next: dict[str, int] = defaultdict(lambda: -1)
+
+    def code(self, axis: str, folded: str, surface: str) -> int:
+        if (axis, folded) not in self.codes:
+            self.codes[axis, folded] = (self._next[axis], surface)
+            self._next[axis] -= 1
+        return self.codes[axis, folded][0]
+
+
+def build(
+    con: duckdb.DuckDBPyConnection,
+    pack: Pack,
+    maps: dict[str, Map],
+    tables: Sequence[SourceTable],
+    unread: dict[tuple[str, str], list[Unread]],
+    fingerprints: dict[str, str],
+    generation: int,
+) -> Catalog:
+    """Derive everything into `con` and return the catalog, which the caller writes.
+
+    Takes the kept cells as tables of `con`; `unread` by (source, table). Refuses (LoadRefused) a map that
+    names a column the export lacks.
+    """
+    con.execute(_TABLES).fetchall()
+    by_name = {(t.source, t.table): t for t in tables}
+    entries = _entries(maps, by_name)
+    _refuse_unknown_columns(maps, by_name)
+    for entry in entries:
+        _withhold(con, entry, unread, by_name)
+    universe, map_version = _entity_table(con, maps, by_name)
+    stored = {name: StoredRelation() for name in pack.relations}
+    reports: list[RowsReport] = []
+    surfaces = _Surfaces()
+    for name, relation in pack.relations.items():
+        mine = [e for e in entries if e.rows.relation == name]
+        if mine:
+            stored[name], said = _relation(con, pack, maps, name, relation, mine, surfaces)
+            reports.extend(said)
+    _write_surfaces(con, surfaces)
+    statements = _coverage(con, maps, by_name)
+    _bitmaps(con, stored, statements, universe)
+    return Catalog(
+        generation=generation,
+        loaded_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        pack=pack,
+        maps=maps,
+        sources=list(maps),
+        fingerprints=fingerprints,
+        tables=list(tables),
+        entries=[Entry(source=e.source, table=e.rows.table, rows=e.table.rows) for e in entries],
+        statements=statements,
+        relations=stored,
+        reports=reports,
+        universe=universe,
+        map_version=map_version,
+        near_duplicates=con.execute(render("load/near_duplicate.sql.j2")).fetchall(),
+    )
+
+
+def _entries(maps: dict[str, Map], by_name: dict[tuple[str, str], SourceTable]) -> list[_Entry]:
+    listed = [(source, rows) for source, mapping in maps.items() for rows in mapping.rows]
+    return [_Entry(i, source, rows, by_name[source, rows.table]) for i, (source, rows) in enumerate(listed)]
+
+
+def _refuse_unknown_columns(maps: dict[str, Map], by_name: dict[tuple[str, str], SourceTable]) -> None:
+    for source, mapping in maps.items():
+        named: list[tuple[str, str, str | None]] = []
+        for i, rows in enumerate(mapping.rows):
+            named += [(f"rows.{i}.entity", rows.table, rows.entity), (f"rows.{i}.name", rows.table, rows.name)]
+            named += [(f"rows.{i}.slots.{s}", rows.table, c.column) for s, c in rows.cells().items()]
+        for i, entities in enumerate(mapping.entities):
+            named += [(f"entities.{i}.entity", entities.table, entities.entity)]
+            named += [(f"entities.{i}.name", entities.table, entities.name)]
+        named += [("looked_at", said.table, said.column) for _, said in mapping.statements()]
+        for place, table, column in named:
+            columns = by_name[source, table].columns
+            if column is not None and column not in columns:
+                raise LoadRefused(
+                    f"map of {source}: {place}: table {table} has no column {column!r}{nearest(column, columns)}"
+                    f" (it has: {', '.join(columns)})"
+                )
+
+
+def _withhold(
+    con: duckdb.DuckDBPyConnection,
+    entry: _Entry,
+    unread: dict[tuple[str, str], list[Unread]],
+    by_name: dict[tuple[str, str], SourceTable],
+) -> None:
+    """File each unreadable row under its entity where that is sure, else among the unattributed.
+
+    The entity is sure when its column is the file's first: a stray delimiter shifts only what comes after it.
+    A row lost before a SELECT saw it could be about anybody.
+    """
+    relation, number = entry.rows.relation, entry.number
+    for row in unread.get((entry.source, entry.rows.table), []):
+        entity = (row.first_cell or "").strip(WHITE_SPACE)
+        if entry.table.columns[0] == entry.rows.entity and entity:
+            con.execute(
+                "INSERT INTO withheld VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [relation, number, entity, row.file, row.line, row.text, row.fault],
+            ).fetchall()
+        else:
+            con.execute(
+                "INSERT INTO unattributed VALUES (?, ?, NULL, ?, ?, ?)",
+                [relation, number, row.file, row.line, row.fault],
+            ).fetchall()
+    for read_table in _read_by_select(entry.table):
+        for row in unread.get((entry.source, read_table), []):
+            con.execute(
+                "INSERT INTO unattributed VALUES (?, ?, NULL, ?, ?, ?)",
+                [relation, number, row.file, row.line, row.fault],
+            ).fetchall()
+
+
+def _read_by_select(table: SourceTable) -> list[str]:
+    from closedset.load.tables import read_by
+
+    return read_by(table.table, table.select) if table.select else []
+
+
+def _entity_table(
+    con: duckdb.DuckDBPyConnection, maps: dict[str, Map], by_name: dict[tuple[str, str], SourceTable]
+) -> tuple[int, str]:
+    origins: list[dict[str, str | None]] = []
+    for source, mapping in maps.items():
+        for one in (*mapping.entities, *mapping.rows):
+            origins.append({"cells": by_name[source, one.table].cells, "entity": one.entity, "name": one.name})
+        for _, said in mapping.statements():
+            origins.append({"cells": by_name[source, said.table].cells, "entity": said.column, "name": None})
+    con.execute(render("load/entity_name.sql.j2", origins=origins), {"white_space": WHITE_SPACE}).fetchall()
+    con.execute(render("load/entity.sql.j2")).fetchall()
+    con.execute("DROP TABLE entity_name").fetchall()
+    ((universe, version),) = con.execute(render("load/map_version.sql.j2")).fetchall()
+    return universe, f"{version:032x}"[:12]
+
+
+def _relation(
+    con: duckdb.DuckDBPyConnection,
+    pack: Pack,
+    maps: dict[str, Map],
+    name: str,
+    relation: Relation,
+    entries: list[_Entry],
+    surfaces: _Surfaces,
+) -> tuple[StoredRelation, list[RowsReport]]:
+    askable = relation.askable()
+    for entry in entries:
+        for slot_name, cell in entry.rows.cells().items():
+            entry.mapped[slot_name] = _read_column(con, pack, maps[entry.source].null, askable[slot_name], cell, entry)
+    columns = {slot_name: _columns(entries, slot_name, slot) for slot_name, slot in askable.items()}
+    table = f"rows_{name}"
+    declared = [
+        {"name": s, "type": slot.type, "scale": columns[s].scale, "width": decimals.DIGITS}
+        for s, slot in askable.items()
+    ]
+    con.execute(render("load/relation.sql.j2", table=table, slots=declared, dated=relation.dated)).fetchall()
+    reports = [_place(con, name, table, relation, entry, columns, surfaces) for entry in entries]
+    return (
+        StoredRelation(
+            table=table,
+            rows=sum(r.loaded for r in reports),
+            withheld=sum(r.withheld for r in reports),
+            unattributed=sum(r.unattributed for r in reports),
+            slots=columns,
+        ),
+        reports,
+    )
+
+
+def _read_column(
+    con: duckdb.DuckDBPyConnection, pack: Pack, null: tuple[str, ...], slot: Slot, cell: Cell, entry: _Entry
+) -> _Mapped:
+    if cell.column is None:
+        held = {"": entry.table.rows}
+    else:
+        sql = render("load/distinct_cells.sql.j2", cells=entry.table.cells, column=cell.column)
+        held = dict(con.execute(sql).fetchall())
+    vocabulary = pack.vocabulary(slot)
+    return _Mapped(slot, cell, vocabulary, {raw: cells.read(raw, cell, slot, vocabulary, null) for raw in held}, held)
+
+
+def _columns(entries: list[_Entry], slot_name: str, slot: Slot) -> SlotColumns:
+    mapped = [e.mapped[slot_name] for e in entries if slot_name in e.mapped]
+    scale = 0
+    if slot.type == "number":
+        sizes = [decimals.digits(r.number) for m in mapped for r in m.readings.values() if r.number is not None]
+        whole = max((w for w, _ in sizes), default=0)
+        scale = min(max((f for _, f in sizes), default=0), decimals.DIGITS - min(whole, decimals.DIGITS))
+    return SlotColumns(written=bool(mapped), scale=scale)
+
+
+def _place(
+    con: duckdb.DuckDBPyConnection,
+    name: str,
+    table: str,
+    relation: Relation,
+    entry: _Entry,
+    columns: dict[str, SlotColumns],
+    surfaces: _Surfaces,
+) -> RowsReport:
+    slots: list[dict[str, Any]] = []
+    for slot_name, slot in relation.askable().items():
+        mapped = entry.mapped.get(slot_name)
+        dictionary = f"dictionary_{slot_name}" if mapped else None
+        if mapped and dictionary:
+            arrow = _dictionary(mapped, columns[slot_name].scale, surfaces)
+            con.register("arrow_dictionary", arrow)
+            con.execute(f"CREATE TEMP TABLE {quoted(dictionary)} AS SELECT * FROM arrow_dictionary").fetchall()
+            con.unregister("arrow_dictionary")
+        slots.append(
+            {
+                "name": slot_name,
+                "type": slot.type,
+                "period": relation.dated and slot_name in PERIOD,
+                "dictionary": dictionary,
+                "column": mapped.cell.column if mapped else None,
+            }
+        )
+    cells_table, entity = entry.table.cells, entry.rows.entity
+    sql = render(
+        "load/rows.sql.j2",
+        table=table, cells=cells_table, entity=entity, entry=entry.number, slots=slots, dated=relation.dated,
+    )  # fmt: skip
+    ((loaded,),) = con.execute(sql, {"white_space": WHITE_SPACE}).fetchall()
+    sql = render("load/unattributed.sql.j2", cells=cells_table, entity=entity, entry=entry.number)
+    con.execute(sql, {"white_space": WHITE_SPACE, "relation": name}).fetchall()
+    for slot_name in entry.mapped:
+        con.execute(f"DROP TABLE {quoted(f'dictionary_{slot_name}')}").fetchall()
+    ((withheld, unattributed),) = con.execute(
+        "SELECT (SELECT count(*) FROM withheld WHERE entry = $e), (SELECT count(*) FROM unattributed WHERE entry = $e)",
+        {"e": entry.number},
+    ).fetchall()
+    reversed_, empty = _periods(con, table, relation, entry)
+    return RowsReport(
+        relation=name,
+        source=entry.source,
+        table=entry.rows.table,
+        read=loaded + withheld + unattributed,
+        loaded=loaded,
+        withheld=withheld,
+        unattributed=unattributed,
+        reversed_periods=reversed_,
+        empty_periods=empty,
+        slots={s: _slot_report(m, columns[s].scale) for s, m in entry.mapped.items()},
+    )
+
+
+def _periods(con: duckdb.DuckDBPyConnection, table: str, relation: Relation, entry: _Entry) -> tuple[int, int]:
+    """How many rows of the entry have a period that ends before it starts, or within the month it starts."""
+    if not relation.dated or not entry.rows.period:
+        return 0, 0
+    wrong = sum(
+        n for s in PERIOD for raw, n in entry.mapped[s].held.items() if entry.mapped[s].readings[raw].unreadable
+    )
+    ((unreadable, empty),) = con.execute(
+        f"""SELECT coalesce(sum(period_from__unreadable::INT + period_to__unreadable::INT), 0),
+                   count(*) FILTER (WHERE date_trunc('month', period_from__start) = date_trunc('month', period_to__end)
+                                      AND date_trunc('month', period_from__end) = date_trunc('month', period_to__start))
+            FROM {quoted(table)} WHERE _map = ?""",
+        [entry.number],
+    ).fetchall()
+    return max(0, int(unreadable) - wrong) // 2, empty
+
+
+def _dictionary(mapped: _Mapped, scale: int, surfaces: _Surfaces) -> pa.Table:
+    """The distinct texts of a column and what each means, as the columns that rows.sql.j2 joins."""
+    raws = list(mapped.readings)
+    readings = [mapped.readings[raw] for raw in raws]
+    table: dict[str, pa.Array] = {"raw": pa.array(raws, pa.string())}
+    match mapped.slot.type:
+        case "term":
+            table["code"] = pa.array([_code(mapped, r, surfaces) for r in readings], pa.int32())
+        case "text":
+            table["folded"] = pa.array([r.folded for r in readings], pa.string())
+        case "number":
+            numbers = [_fitting(r, scale) for r in readings]
+            table["number"] = pa.array(numbers, pa.decimal128(decimals.DIGITS, scale))
+            unreadable = [r.text is not None and n is None for r, n in zip(readings, numbers, strict=True)]
+            table["unreadable"] = pa.array(unreadable, pa.bool_())
+        case "date":
+            table["span_start"] = pa.array([r.span.start if r.span else None for r in readings], pa.date32())
+            table["span_end"] = pa.array([r.span.end if r.span else None for r in readings], pa.date32())
+            table["unreadable"] = pa.array([r.unreadable for r in readings], pa.bool_())
+            table["recorded"] = pa.array([r.text is not None for r in readings], pa.bool_())
+    return pa.table(table)
+
+
+def _code(mapped: _Mapped, reading: Reading, surfaces: _Surfaces) -> int | None:
+    if reading.unplaced is not None:
+        assert mapped.slot.axis is not None and reading.text is not None
+        return surfaces.code(mapped.slot.axis, reading.unplaced, reading.text)
+    vocabulary = mapped.vocabulary
+    return vocabulary.codes[reading.term] if vocabulary and reading.term else None
+
+
+def _fitting(reading: Reading, scale: int) -> Decimal | None:
+    """The number if the column's 38 digits can hold it exactly."""
+    if reading.number is None:
+        return None
+    whole, fraction = decimals.digits(reading.number)
+    return reading.number if whole + scale <= decimals.DIGITS and fraction <= scale else None
+
+
+def _slot_report(mapped: _Mapped, scale: int) -> SlotReport:
+    report = SlotReport()
+    unreadable: dict[str, int] = {}
+    unplaced: dict[str, int] = {}
+    for raw, reading in mapped.readings.items():
+        held = mapped.held[raw]
+        if reading.unreadable or (reading.number is not None and _fitting(reading, scale) is None):
+            unreadable[raw] = held
+        elif reading.text is None:
+            report.empty += held
+        else:
+            report.recorded += held
+            if reading.unplaced is not None and mapped.vocabulary:
+                unplaced[raw] = held
+    report.unreadable, report.unplaced = _examples(unreadable), _examples(unplaced)
+    return report
+
+
+def _examples(texts: dict[str, int]) -> Examples:
+    most = sorted(texts.items(), key=lambda pair: (-pair[1], pair[0]))
+    return Examples(rows=sum(texts.values()), distinct=len(texts), texts=most[:_SHOWN])
+
+
+def _write_surfaces(con: duckdb.DuckDBPyConnection, surfaces: _Surfaces) -> None:
+    if surfaces.codes:
+        rows = [(axis, code, folded, surface) for (axis, folded), (code, surface) in surfaces.codes.items()]
+        con.register("arrow_surfaces", pa.table(list(map(list, zip(*rows, strict=True))), names=["a", "c", "f", "s"]))
+        con.execute("INSERT INTO surface SELECT * FROM arrow_surfaces").fetchall()
+        con.unregister("arrow_surfaces")
+
+
+def _coverage(
+    con: duckdb.DuckDBPyConnection, maps: dict[str, Map], by_name: dict[tuple[str, str], SourceTable]
+) -> list[Statement]:
+    statements: list[Statement] = []
+    for source, mapping in maps.items():
+        for relation, said in mapping.statements():
+            sql = render(
+                "load/coverage.sql.j2",
+                cells=by_name[source, said.table].cells, column=said.column, statement=len(statements),
+            )  # fmt: skip
+            ((entities,),) = con.execute(sql, {"white_space": WHITE_SPACE}).fetchall()
+            word = "every" if said.every else "listed"
+            statements.append(
+                Statement(relation=relation, source=source, said=f"{word}: {said.target}", entities=entities)
+            )
+    return statements
+
+
+def _bitmaps(
+    con: duckdb.DuckDBPyConnection, stored: dict[str, StoredRelation], statements: list[Statement], universe: int
+) -> None:
+    for name, relation in stored.items():
+        mine = [i for i, statement in enumerate(statements) if statement.relation == name]
+        sql = render("load/bitmap.sql.j2", table=relation.table, statements=mine, last=width(universe) - 1)
+        con.execute(sql, {"relation": name}).fetchall()
+        ((held, looked_at, withheld),) = con.execute(
+            "SELECT held, looked_at, withheld FROM bitmap WHERE relation = ?", [name]
+        ).fetchall()
+        sets = [EntitySet.of_bytes(blob, universe) for blob in (held, looked_at, withheld)]
+        relation.covered = len(union(sets, universe))

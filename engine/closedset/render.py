@@ -1,0 +1,77 @@
+"""SQL text from the templates in `sql/`: values never reach the text, only identifiers, quoted.
+
+Every template starts with a header comment that is its contract: what it does, `grain`, `reads`, `columns`,
+`parameters`, and `bound` where values are bound. A parameter that is used but not declared, or declared but not used, is refused.
+"""
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateNotFound, TemplateSyntaxError, meta
+
+from closedset.errors import Broken
+from closedset.pack import data_folder
+
+KEYS = ("grain", "reads", "columns", "parameters")
+BOUND = "bound"
+_HEADER = re.compile(r"\A((?:--[^\n]*\n)+)")
+
+
+def quoted(name: str) -> str:
+    """An identifier as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+@lru_cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(data_folder("sql")),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=False,
+        auto_reload=False,
+    )
+    environment.filters["id"] = quoted
+    return environment
+
+
+@lru_cache
+def header(name: str) -> dict[str, str]:
+    """A template's contract: `does` and the four keys. Refuses (Broken) a header that lacks one of them."""
+    environment = _environment()
+    try:
+        assert environment.loader is not None
+        text = environment.loader.get_source(environment, name)[0]
+    except TemplateNotFound:
+        raise Broken(f"sql/{name}: no such template") from None
+    match = _HEADER.match(text)
+    lines = [line[2:].strip() for line in match[1].splitlines()] if match else []
+    contract: dict[str, str] = {}
+    key = "does"
+    for line in lines:
+        word, colon, rest = line.partition(":")
+        if colon and word in (*KEYS, BOUND):
+            key, line = word, rest.strip()
+        contract[key] = f"{contract[key]} {line}" if key in contract else line
+    for needed in ("does", *KEYS):
+        if needed not in contract:
+            raise Broken(f"sql/{name}:1: the header lacks `{needed}`")
+    try:
+        used = meta.find_undeclared_variables(environment.parse(text))
+    except TemplateSyntaxError as error:
+        raise Broken(f"sql/{name}:{error.lineno}: {error.message}") from None
+    declared = {word.strip() for word in contract["parameters"].split(",")} - {"none", ""}
+    for fault, names in (("used but not declared", used - declared), ("declared but not used", declared - used)):
+        for one in sorted(names):
+            spots = (i for i, line in enumerate(text.splitlines(), 1) if re.search(rf"\b{re.escape(one)}\b", line))
+            raise Broken(f"sql/{name}:{next(spots, 1)}: parameter {one} is {fault}")
+    return contract
+
+
+def render(name: str, **parameters: Any) -> str:
+    """One statement. Parameters are identifiers, numbers of our own making, or fragments rendered before."""
+    contract = header(name)
+    body = _environment().get_template(name).render(**parameters)
+    return f"-- {name}: {contract['does']}\n" + _HEADER.sub("", body).strip()

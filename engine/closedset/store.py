@@ -1,0 +1,178 @@
+"""A store: a directory of immutable generations, a `CURRENT` pointer, and the lock one loader holds.
+
+Readers open the current generation read-only and are never blocked; a killed load leaves what was there.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+from filelock import FileLock, Timeout
+
+from closedset.catalog import Catalog
+from closedset.errors import StoreRefused
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from closedset.mapping import Map
+    from closedset.pack import Pack
+    from closedset.plan import Step
+    from closedset.reply_compact import CompactReply
+    from closedset.reply_full import FullReply
+
+CURRENT = "CURRENT"
+GENERATIONS = "generations"
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+}
+
+
+class Generation:
+    """One generation, open for reading: its catalog, and cursors onto its database."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
+        self._con = con
+        self.catalog = catalog
+
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        return self._con.cursor()
+
+    def close(self) -> None:
+        self._con.close()
+
+
+class Store:
+    """An open store. Every call answers from one whole generation: the current one when the call begins."""
+
+    def __init__(self, path: Path | None, generation: Generation | None = None) -> None:
+        self.path = path
+        self._generation = generation
+        self._number = generation.catalog.generation if generation else None
+        self.generation()
+
+    def generation(self) -> Generation:
+        """The current generation, opened anew when a load has moved `CURRENT`."""
+        if self.path is not None:
+            number = current(self.path)
+            if number is None:
+                raise StoreRefused(f"{self.path}: no store here; load one with: closedset load {self.path} --pack NAME PATH")
+            if self._generation is None or number != self._number:
+                # The former one is not closed: another thread may still read from it; it goes with its last cursor.
+                self._generation, self._number = _open_file(generation_file(self.path, number)), number
+        assert self._generation is not None
+        return self._generation
+
+    @property
+    def catalog(self) -> Catalog:
+        return self.generation().catalog
+
+    def search(self, request: object) -> "FullReply | CompactReply":
+        """Answer a request (a dict or a `Request`). Refuses (RequestRefused) what never made sense;
+        gaps are in the reply."""
+        from closedset import search
+
+        return search.search(self.generation(), request)
+
+    def partition(self, request: object) -> "pa.Table":
+        """The whole partition of a request's universe: one row an entity (`entity_id`, `verdict`), in id order."""
+        from closedset import search
+
+        return search.partition(self.generation(), request)
+
+    def explain(self, request: object) -> "list[Step]":
+        """Run the request and give its steps: a sentence, a grain and the SQL of each, as run."""
+        from closedset import search
+
+        return search.explain(self.generation(), request)
+
+    def close(self) -> None:
+        if self._generation is not None:
+            self._generation.close()
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open_store(path: str | Path) -> Store:
+    """Open a store's directory for reading. Refuses (StoreRefused) a path that holds none."""
+    return Store(Path(path))
+
+
+def in_memory(pack: "Pack", mapping: "Map", tables: "dict[str, pa.Table]") -> Store:
+    """A store over Arrow tables (by the map's table names; all cells as text), kept in memory only."""
+    from closedset.load import memory
+
+    return Store(None, Generation(*memory(pack, mapping, tables)))
+
+
+def generation_file(path: Path, number: int) -> Path:
+    return path / GENERATIONS / f"{number}.duckdb"
+
+
+def current(path: Path) -> int | None:
+    """The number `CURRENT` holds, or None where there is no store."""
+    try:
+        return int((path / CURRENT).read_text(encoding="ascii"))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except ValueError:
+        raise StoreRefused(f"{path / CURRENT}: holds no generation number; the store was tampered with") from None
+
+
+def connect(file: Path | None, read_only: bool) -> duckdb.DuckDBPyConnection:
+    """A DuckDB connection as closedset uses it: no extension is fetched, time zones never apply."""
+    con = duckdb.connect(str(file) if file else ":memory:", read_only=read_only, config=_CONFIG)
+    con.execute("SET TimeZone = 'UTC'").fetchall()
+    return con
+
+
+def _open_file(file: Path) -> Generation:
+    try:
+        con = connect(file, read_only=True)
+        ((record,),) = con.execute("SELECT record FROM catalog").fetchall()
+    except duckdb.Error as error:
+        raise StoreRefused(f"{file}: cannot be opened: {str(error).splitlines()[0]}") from None
+    return Generation(con, Catalog.model_validate_json(record))
+
+
+def publish(path: Path, number: int) -> None:
+    """Make a finished generation the current one, durably: its bytes, then the pointer, then the directory."""
+    _fsync(generation_file(path, number))
+    _fsync(path / GENERATIONS)
+    pointer = path / f"{CURRENT}.next"
+    pointer.write_text(f"{number}\n", encoding="ascii")
+    _fsync(pointer)
+    pointer.replace(path / CURRENT)
+    _fsync(path)
+
+
+def _fsync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def loading(path: Path) -> Iterator[None]:
+    """Hold the store's load lock. Refuses at once when another process holds it; a dead one has released it."""
+    path.mkdir(parents=True, exist_ok=True)
+    (path / GENERATIONS).mkdir(exist_ok=True)
+    lock = FileLock(path / "load.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise StoreRefused(f"{path}: another load is running (it holds {path / 'load.lock'}); try again when it ends") from None
+    try:
+        yield
+    finally:
+        lock.release()
