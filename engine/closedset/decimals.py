@@ -43,6 +43,11 @@ def digits(number: Decimal) -> tuple[int, int]:
     return max(0, len(figures) + exponent), max(0, -exponent)
 
 
+def trimmed(number: Decimal) -> Decimal:
+    """The same number without trailing zeros, every digit kept."""
+    return number.normalize(_EXACT)
+
+
 def at_scale(number: Decimal, scale: int, rounding: str) -> Decimal:
     """The number at a column's scale, rounded as said (a bound that lies between two column values)."""
     return number.quantize(Decimal(1).scaleb(-scale), rounding=rounding, context=_EXACT)

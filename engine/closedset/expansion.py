@@ -169,7 +169,7 @@ def _number(bound: Bound, scale: int) -> NumberTest:
     """The asked numbers at the column's scale: a threshold between two column values moves to the next one."""
     op = bound.op if bound.threshold else "eq"
     if op == "eq":
-        exact = [n for n in bound.numbers if decimals.digits(n.normalize())[1] <= scale and _fits(n, scale)]
+        exact = [n for n in bound.numbers if decimals.digits(decimals.trimmed(n))[1] <= scale and _fits(n, scale)]
         return NumberTest(op, tuple(dict.fromkeys(decimals.at_scale(n, scale, ROUND_FLOOR) for n in exact)))
     (number,) = bound.numbers
     bound_at = decimals.at_scale(number, scale, ROUND_CEILING if op == "gte" else ROUND_FLOOR)

@@ -65,7 +65,7 @@ LICENCE: tuple[Reason, ...] = (
     ),
     Reason(
         "entities_not_recorded", "", "entities",
-        "{count} entities were never looked at for a required relation ({detail}).",
+        "Never looked at for a required relation ({detail}): {count} of the entities.",
         "Load coverage for these entities, or their rows.",
     ),
     Reason(
@@ -95,7 +95,7 @@ LICENCE: tuple[Reason, ...] = (
     ),
     Reason(
         "unattributed_rows_withheld", "relation", "rows",
-        "{count} rows of {subject} name no entity: whoever they are about is in no list.",
+        "Rows of {subject} that name no entity: {count}. Whoever they are about is in no list.",
         "Give these rows their entity id in the export, then load again.",
     ),
     Reason(
@@ -112,7 +112,7 @@ LICENCE: tuple[Reason, ...] = (
 BY_CODE = {reason.code: reason for reason in LICENCE}
 TRUNCATED_REASON = Reason(
     TRUNCATED, "", "matches",
-    "{count} matches of the set are not in this reply.",
+    "Matches of the set that are not in this reply: {count}.",
     "Page on with `offset`, or read the whole set with `partition`; the counts already describe all of it.",
 )  # fmt: skip
 

@@ -82,7 +82,7 @@ class Store:
         """The whole partition of a request's universe: one row an entity (`entity_id`, `verdict`), in id order."""
         from closedset import search
 
-        return search.partition(self.generation(), request)
+        return search.the_partition(self.generation(), request)
 
     def explain(self, request: object) -> "list[Step]":
         """Run the request and give its steps: a sentence, a grain and the SQL of each, as run."""

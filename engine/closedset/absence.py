@@ -1,0 +1,46 @@
+"""Why an entity has no row of a relation: a load looked and found none, or nobody ever looked."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from closedset.entity_set import EntitySet
+from closedset.execute import Run
+from closedset.partition import Looked
+
+
+@dataclass(frozen=True)
+class Covering:
+    """A coverage statement that lists an entity."""
+
+    source: str
+    said: str
+    declared_by: str = "source"
+
+
+@dataclass(frozen=True)
+class Absence:
+    """One relation's absence over the universe: `none` (looked at, no row), `not_recorded`, `recorded` (a row,
+    readable or withheld)."""
+
+    none: EntitySet
+    not_recorded: EntitySet
+    recorded: EntitySet
+
+
+def absence(looked: Looked, universe: int) -> Absence:
+    recorded = looked.held | looked.withheld
+    return Absence(looked.covered - recorded, EntitySet.whole(universe) - looked.covered, recorded)
+
+
+def covering(run: Run, relation: str, ordinals: Sequence[int]) -> dict[int, list[Covering]]:
+    """The coverage statements of one relation that list each of some entities."""
+    mine = {i: s for i, s in enumerate(run.catalog.statements) if s.relation == relation}
+    found: dict[int, list[Covering]] = defaultdict(list)
+    if not mine or not ordinals:
+        return found
+    for row in run.statement("search/coverage.sql.j2", {"ordinals": sorted(set(ordinals))}).to_pylist():
+        statement = mine.get(row["statement"])
+        if statement is not None:
+            found[row["entity"]].append(Covering(statement.source, statement.said))
+    return found

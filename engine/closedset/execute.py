@@ -1,0 +1,71 @@
+"""Running statements on one cursor of one generation, and keeping what ran for `explain`.
+
+The only stage of a search that touches DuckDB: text in, Arrow out, each result drained before the next.
+"""
+
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from closedset.catalog import Catalog
+from closedset.entity_set import EntitySet
+from closedset.errors import Broken
+from closedset.plan import Step
+from closedset.render import header, render
+from closedset.store import Generation
+
+
+class Run:
+    """One request's statements over one generation, in order. `steps` records each as it ran."""
+
+    def __init__(self, generation: Generation) -> None:
+        self.catalog: Catalog = generation.catalog
+        self.steps: list[Step] = []
+        self._cursor = generation.cursor()
+        self._sets: dict[str, int] = {}
+
+    @property
+    def universe(self) -> int:
+        return self.catalog.universe
+
+    def statement(
+        self, template: str, values: dict[str, Any] | None = None, *, sentence: str = "", **parameters: Any
+    ) -> pa.Table:
+        """Render a template, run it with bound values, and give all of its rows."""
+        sql = render(template, **parameters)
+        contract = header(template)
+        step = Step(
+            name=template.removesuffix(".sql.j2"),
+            sentence=sentence or contract["does"],
+            grain=contract["grain"],
+            sql=sql if not sentence else f"-- {sentence}\n{sql}",
+            parameters=values or {},
+            sets={name: size for name, size in self._sets.items() if f"{name}" in sql},
+        )
+        try:
+            table = self._cursor.sql(sql, params=values or None).to_arrow_table()
+        except duckdb.Error as error:
+            raise Broken(f"{template}: {error}") from error
+        step.rows = table.num_rows
+        self.steps.append(step)
+        return table
+
+    def give(self, name: str, members: EntitySet, **columns: pa.Array) -> None:
+        """Lend a set to the statements that follow, as a table of its ordinals (and columns beside them)."""
+        self.give_table(name, pa.table({"ordinal": members.column(), **columns}))
+
+    def give_table(self, name: str, table: pa.Table) -> None:
+        self._cursor.register(name, table)
+        self._sets[name] = table.num_rows
+
+    def bitmaps(self, relation: str) -> tuple[EntitySet, EntitySet, EntitySet]:
+        """Who holds a row of the relation, who was looked at, and whose row was withheld."""
+        row = self.statement("search/bitmap.sql.j2", {"relation": relation}).to_pylist()[0]
+        held, looked_at, withheld = (EntitySet.of_bytes(row[k], self.universe) for k in ("held", "looked_at", "withheld"))
+        return held, looked_at, withheld
+
+    def surface_code(self, axis: str, folded: str) -> int | None:
+        """The code of a surface that is on no term, if the store holds it."""
+        rows = self.statement("search/surface.sql.j2", {"axis": axis, "folded": folded}).to_pylist()
+        return int(rows[0]["code"]) if rows else None

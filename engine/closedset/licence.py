@@ -1,0 +1,258 @@
+"""The completeness licence: granted, or withheld with every reason, its count and its cure.
+
+A reason is listed only if it leaves some entity's membership open or part of the request unasked.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from closedset import reasons
+from closedset.catalog import Examples
+from closedset.constraint import Unbound
+from closedset.entity_set import EntitySet, width
+from closedset.execute import Run
+from closedset.expansion import Expansion, TermTest
+from closedset.partition import Verdicts, excused
+from closedset.plan import Group, Plan, Scan, sql_tests
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Gap:
+    """One reason: its code with its subject, how many it counts (None where nothing is counted), and why."""
+
+    code: str
+    subject: str
+    count: int | None
+    detail: str = ""
+
+    @property
+    def full_code(self) -> str:
+        return reasons.full_code(self.code, self.subject)
+
+    def _filled(self, text: str) -> str:
+        return text.format(subject=self.subject, count=self.count, detail=self.detail or self.subject)
+
+    @property
+    def sentence(self) -> str:
+        return self._filled(reasons.BY_CODE[self.code].sentence)
+
+    @property
+    def cure(self) -> str:
+        return self._filled(reasons.BY_CODE[self.code].cure)
+
+
+@dataclass(frozen=True)
+class Licence:
+    """`gaps` in the licence's order; empty: the set is closed. `unrecorded` names, per group index, the slots
+    whose empty cells leave somebody undetermined in the group."""
+
+    gaps: tuple[Gap, ...]
+    unrecorded: dict[int, tuple[str, ...]]
+
+    @property
+    def closed(self) -> bool:
+        return not self.gaps
+
+
+@dataclass
+class _Why:
+    """One reason under one group: the entities that hold a row unknown because of it, by constraint."""
+
+    code: str
+    subject: str
+    group: Group
+    expansion: Expansion | None
+    entities: EntitySet
+
+
+@dataclass
+class _Tally:
+    open: EntitySet
+    details: dict[str, None] = field(default_factory=dict)
+
+
+def licence(run: Run, plan: Plan, verdicts: Verdicts, unbound: Sequence[Unbound], vacuous: bool) -> Licence:
+    """Say why the set is not closed. `vacuous` as for the partition: then unbound preferences count too."""
+    whys = [why for scan in plan.scans for why in _whys(run, scan, verdicts)]
+    tallies: dict[tuple[str, str], _Tally] = defaultdict(lambda: _Tally(EntitySet.empty(run.universe)))
+    if not vacuous:
+        for group in plan.required:
+            _never_looked(run, group, verdicts, tallies)
+        for why in whys:
+            if not why.group.required:
+                continue
+            undetermined = excused(why.group, verdicts)[1]
+            still_open = why.entities & undetermined
+            if still_open:
+                tally = tallies[why.code, why.subject]
+                tally.open = tally.open | still_open
+                tally.details.update(dict.fromkeys(_details(run, plan, why, still_open)))
+    gaps = [Gap(code, subject, len(t.open), "; ".join(t.details)) for (code, subject), t in tallies.items()]
+    gaps += _unattributed(run, plan)
+    gaps += _unasked(unbound, vacuous)
+    gaps.sort(key=lambda g: (reasons.order(g.code), (len(g.subject), g.subject) if g.code == "constraint_unbound" else (0, g.subject)))
+    return Licence(tuple(gaps), _unrecorded(plan, whys, verdicts))
+
+
+def _unasked(unbound: Sequence[Unbound], vacuous: bool) -> list[Gap]:
+    return [
+        Gap("constraint_unbound", str(u.index), None, u.reason) for u in unbound if u.constraint.required or vacuous
+    ]
+
+
+def _never_looked(run: Run, group: Group, verdicts: Verdicts, tallies: dict[tuple[str, str], _Tally]) -> None:
+    never = excused(group, verdicts)[0]
+    nobody = not verdicts.looked[group.relation].covered
+    # In an empty universe no membership is open, yet a relation that was never loaded was not asked either.
+    if not never and not (nobody and not run.universe):
+        return
+    key = ("relation_not_recorded", group.relation) if nobody else ("entities_not_recorded", "")
+    tallies[key].open = tallies[key].open | never
+    tallies[key].details[group.relation] = None
+
+
+def _unattributed(run: Run, plan: Plan) -> list[Gap]:
+    relations = dict.fromkeys(g.relation for g in plan.required)
+    counts = ((r, run.catalog.relations[r].unattributed) for r in relations)
+    return [Gap("unattributed_rows_withheld", r, n) for r, n in counts if n]
+
+
+def _whys(run: Run, scan: Scan, verdicts: Verdicts) -> list[_Why]:
+    """Every reason for an unknown row, for the groups that leave somebody undetermined."""
+    groups = [g for g in scan.groups if verdicts.groups[g.index].partition.undetermined]
+    found: list[_Why] = []
+    asked: list[tuple[_Why, str]] = []
+    nobody = EntitySet.empty(run.universe)
+    for group in groups:
+        withheld = verdicts.looked[scan.relation].withheld
+        if withheld:
+            found.append(_Why("withheld_rows_unanswerable", scan.relation, group, None, withheld))
+        for expansion in scan.expansions:
+            if expansion.bound.index in group.tests:
+                asked += [
+                    (_Why(code, subject, group, expansion, nobody), condition)
+                    for code, subject, condition in _conditions(expansion)
+                ]
+        if group.time:
+            asked.append((_Why("undated_rows_unanswerable", scan.relation, group, None, nobody), "_time IS NULL"))
+    if scan.table is None or not asked:
+        return found
+    tests, values = sql_tests(scan)
+    listed = [{"name": f"r{i}", "group": why.group.index, "condition": c} for i, (why, c) in enumerate(asked)]
+    table = run.statement(
+        "search/reasons.sql.j2", values,
+        table=scan.table, tests=tests, groups=groups, time=scan.time, last=width(run.universe) - 1, reasons=listed,
+    )  # fmt: skip
+    row = table.to_pylist()[0]
+    for i, (why, _) in enumerate(asked):
+        why.entities = EntitySet.of_bytes(row[f"r{i}"], run.universe)
+        found.append(why)
+    return found
+
+
+def _conditions(expansion: Expansion) -> list[tuple[str, str, str]]:
+    """Why a constraint can be unknown on a row: (code, subject, the rows it is about as SQL)."""
+    bound, test = expansion.bound, expansion.test
+    slot, relation = bound.name, bound.relation
+    unknown = f"_c{bound.index} IS NULL"
+    unrecorded = ("slot_unrecorded_rows_unanswerable", relation)
+    unreadable = ("slot_unreadable_rows_unanswerable", relation)
+    match bound.slot.type:
+        case "term":
+            assert isinstance(test, TermTest)
+            empty = (*unrecorded, f'{unknown} AND "{slot}" IS NULL')
+            if test.unknown:
+                return [empty, ("vocabulary_unknown_surface", slot, f'{unknown} AND "{slot}" IS NOT NULL')]
+            return [
+                empty,
+                ("vocabulary_unplaced", slot, f'{unknown} AND "{slot}" < 0'),
+                ("vocabulary_coarse", slot, f'{unknown} AND "{slot}" > 0'),
+            ]
+        case "text":
+            return [(*unrecorded, unknown)]
+        case "number":
+            bad = f'"{slot}__unreadable"'
+            return [(*unrecorded, f"{unknown} AND NOT {bad}"), (*unreadable, f"{unknown} AND {bad}")]
+        case "date":
+            bad, empty_ = f'"{slot}__unreadable"', f'"{slot}__start" IS NULL'
+            code = ("open_period_rows_unanswerable", relation) if bound.period else unrecorded
+            return [
+                (*code, f"{unknown} AND {empty_} AND NOT {bad}"),
+                (*unreadable, f"{unknown} AND {bad}"),
+                ("undated_rows_unanswerable", relation, f"{unknown} AND NOT ({empty_})"),
+            ]
+
+
+def _details(run: Run, plan: Plan, why: _Why, still_open: EntitySet) -> list[str]:
+    """What a cure needs to know: the surfaces and how many rows hold them, the slot, the texts."""
+    if why.expansion is None:
+        return []
+    bound, test = why.expansion.bound, why.expansion.test
+    place = f"{bound.relation}.{bound.name}"
+    if why.code == "vocabulary_unknown_surface" and isinstance(test, TermTest):
+        return [f"{place}: " + ", ".join(repr(t) for t in test.unknown)]
+    if why.code in ("vocabulary_unplaced", "vocabulary_coarse"):
+        return [f"{place}: {_held(run, plan, why, still_open)}"]
+    if why.code == "slot_unreadable_rows_unanswerable":
+        reports = [r.slots[bound.name] for r in run.catalog.reports if r.relation == bound.relation and bound.name in r.slots]
+        texts = _examples([r.unreadable for r in reports])
+        return [f"{place}: {texts}" if texts else place]
+    if why.code == "slot_unrecorded_rows_unanswerable":
+        written = run.catalog.relations[bound.relation].slots.get(bound.name)
+        return [place if written and written.written else f"{place}, which no load wrote"]
+    return [place]
+
+
+def _held(run: Run, plan: Plan, why: _Why, still_open: EntitySet) -> str:
+    assert why.expansion is not None
+    bound = why.expansion.bound
+    scan = plan.scan_of(bound.relation)
+    tests, values = sql_tests(scan)
+    run.give("open_set", still_open)
+    table = run.statement(
+        "search/codes.sql.j2", {**values, "axis": bound.slot.axis},
+        table=scan.table, tests=tests, groups=[why.group], time=scan.time,
+        group=why.group.index, index=bound.index, slot=bound.name,
+    )  # fmt: skip
+    vocabulary = bound.vocabulary
+    assert vocabulary is not None
+    wanted = [row for row in table.to_pylist() if (row["code"] < 0) == (why.code == "vocabulary_unplaced")]
+    said = [
+        f"{repr(row['surface']) if row['code'] < 0 else vocabulary.terms[row['code'] - 1]} in {_rows(row['held'])}"
+        for row in wanted
+    ]
+    return ", ".join(said[:_SHOWN]) + (f" and {len(said) - _SHOWN} more" if len(said) > _SHOWN else "")
+
+
+def _examples(found: list[Examples]) -> str:
+    texts = [f"{text!r} in {_rows(count)}" for one in found for text, count in one.texts]
+    return ", ".join(texts[:_SHOWN])
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count} rows"
+
+
+def _unrecorded(plan: Plan, whys: list[_Why], verdicts: Verdicts) -> dict[int, tuple[str, ...]]:
+    slots: dict[int, tuple[str, ...]] = {}
+    for group in plan.groups:
+        undetermined = verdicts.groups[group.index].partition.undetermined
+        named = {
+            why.expansion.bound.name
+            for why in whys
+            if why.group == group
+            and why.expansion
+            and why.code == "slot_unrecorded_rows_unanswerable"
+            and why.entities & undetermined
+        }
+        slots[group.index] = tuple(sorted(named))
+    return slots
+
+
+def record(gap: Gap) -> dict[str, Any]:
+    """A gap as the reply's `licence` block says it."""
+    return {"code": gap.full_code, "count": gap.count, "sentence": gap.sentence, "cure": gap.cure}

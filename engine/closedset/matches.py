@@ -1,0 +1,89 @@
+"""The delivered matches: the page's entities, every row that satisfies a group, and each slot's receipt."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from closedset.execute import Run
+from closedset.pack import PERIOD
+from closedset.plan import Plan, sql_tests
+from closedset.ranking import Ranked
+from closedset.receipt import Sources, StatedRow, StoredRow
+
+
+@dataclass(frozen=True)
+class MatchRow:
+    """One delivered row and the groups it satisfies."""
+
+    stated: StatedRow
+    satisfies: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Match:
+    """One delivered entity; `rows` by the first group satisfied, then source row."""
+
+    ranked: Ranked
+    entity_id: str
+    name: str | None
+    rows: tuple[MatchRow, ...]
+
+
+def names(run: Run, ordinals: Sequence[int]) -> dict[int, tuple[str, str | None]]:
+    """The id and display name of some entities."""
+    if not ordinals:
+        return {}
+    table = run.statement("search/entities.sql.j2", {"ordinals": sorted(set(ordinals))})
+    return {r["ordinal"]: (r["entity_id"], r["name"]) for r in table.to_pylist()}
+
+
+def ordinals(run: Run, ids: Sequence[str]) -> list[int]:
+    """The ordinals of the ids the store holds."""
+    if not ids:
+        return []
+    return [r["ordinal"] for r in run.statement("search/ordinals.sql.j2", {"ids": sorted(set(ids))}).to_pylist()]
+
+
+def deliver(
+    run: Run, plan: Plan, page: Sequence[Ranked], known: dict[int, tuple[str, str | None]]
+) -> list[Match]:
+    """Fetch the rows of a page's entities and re-read their cells. Takes the names `names` gave."""
+    if not page:
+        return []
+    run.give_table("page_set", pa.table({"ordinal": pa.array([r.ordinal for r in page], pa.int32())}))
+    found = [pair for scan in plan.scans for pair in _rows(run, plan, scan.relation)]
+    stated = Sources(run).state([row for row, _ in found])
+    by_entity: dict[int, list[MatchRow]] = defaultdict(list)
+    for one, (row, satisfies) in zip(stated, found, strict=True):
+        by_entity[row.ordinal].append(MatchRow(one, satisfies))
+    for rows in by_entity.values():
+        rows.sort(key=lambda r: (r.satisfies[0], r.stated.row.entry, r.stated.row.place))
+    return [Match(r, *known[r.ordinal], tuple(by_entity[r.ordinal])) for r in page]
+
+
+def _rows(run: Run, plan: Plan, relation: str) -> list[tuple[StoredRow, tuple[int, ...]]]:
+    scan = plan.scan_of(relation)
+    if scan.table is None:
+        return []
+    tests, values = sql_tests(scan)
+    table = run.statement(
+        "search/matches.sql.j2", values, table=scan.table, tests=tests, groups=scan.groups, time=scan.time
+    )
+    return [
+        (stored_row(relation, row), tuple(g.index for g in scan.groups if row[f"_g{g.index}"]))
+        for row in table.to_pylist()
+    ]
+
+
+def stored_row(relation: str, row: dict[str, Any]) -> StoredRow:
+    """A row as a statement gave it: its place, and its typed columns without the statement's own."""
+    columns = {name: value for name, value in row.items() if not name.startswith("_")}
+    return StoredRow(relation, row["_entity"], row["_map"], row["_row"], columns)
+
+
+def slots(stated: StatedRow) -> dict[str, str | None]:
+    """What a row states, by slot name, without its period."""
+    return {name: r.text for name, r in sorted(stated.slots.items()) if name not in PERIOD}

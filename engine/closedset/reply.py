@@ -1,0 +1,243 @@
+"""Assembling the full reply from what the stages found."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from closedset import absence, licence, matches, ranking, reasons
+from closedset.absence import Covering
+from closedset.entity_set import EntitySet
+from closedset.execute import Run
+from closedset.licence import Licence
+from closedset.matches import Match, MatchRow
+from closedset.pack import PERIOD
+from closedset.plan import Group
+from closedset.ranking import Ranked
+from closedset.receipt import SlotReceipt
+from closedset.reply_full import (
+    AbsenceBlock,
+    ConstraintCount,
+    Counts,
+    Coverage,
+    CoverageRecord,
+    EntityAbsence,
+    EntityLists,
+    FullReply,
+    Gaps,
+    GroupBlock,
+    LicenceBlock,
+    LicenceReason,
+    Listing,
+    MatchBlock,
+    PeriodBlock,
+    Provenance,
+    RankKey,
+    ReceiptBlock,
+    RowBlock,
+    Split,
+    TimeTestBlock,
+    UnboundGap,
+)
+
+if TYPE_CHECKING:
+    from closedset.search import Answer
+
+_SETS = ("none", "not_recorded", "undetermined")
+
+
+class _Lists:
+    """The bounded lists of non-matches, their ordinals gathered first so that all ids are one look-up."""
+
+    def __init__(self, run: Run, found: "Answer", ranked: Sequence[Ranked], page: Sequence[Ranked]) -> None:
+        listed = found.asked.listed
+        overall = found.verdicts.overall
+        self.overall = {s: getattr(overall, s).ordinals(listed) for s in _SETS}
+        self.groups = {
+            g.index: {s: getattr(found.verdicts.groups[g.index].partition, s).ordinals(listed) for s in _SETS}
+            for g in found.plan.groups
+        }
+        self.absence = {r: absence.absence(looked, run.universe) for r, looked in found.verdicts.looked.items()}
+        self.absent = {r: (a.none.ordinals(listed), a.not_recorded.ordinals(listed)) for r, a in self.absence.items()}
+        self.covering = {r: absence.covering(run, r, none) for r, (none, _) in self.absent.items()}
+        every = [o for one in (self.overall, *self.groups.values()) for o in sum(one.values(), [])]
+        every += [o for pair in self.absent.values() for one in pair for o in one]
+        self.known = matches.names(run, [*every, *(r.ordinal for r in ranked), *(r.ordinal for r in page)])
+
+    def ids(self, ordinals: Sequence[int]) -> list[str]:
+        return [self.known[o][0] for o in ordinals]
+
+
+def assemble(
+    run: Run, found: "Answer", warrant: Licence, ranked: Sequence[Ranked], page: Sequence[Ranked], request_id: str
+) -> FullReply:
+    """Takes the answer, the licence, the first ranked matches and the page of them to deliver."""
+    lists = _Lists(run, found, ranked, page)
+    delivered = matches.deliver(run, found.plan, page, lists.known)
+    overall = found.verdicts.overall
+    hidden = len(overall.matched) - len(delivered)
+    return FullReply(
+        request_id=request_id,
+        detail="full",
+        bound=bool(found.bound),
+        unbound_because=_unbound_because(run, found),
+        ranking=ranking.NAME,
+        as_of=found.asked.as_of,
+        as_of_source="request" if found.asked.as_of else None,
+        list_limit=found.asked.list_limit,
+        expansion=[line for _, e in sorted(found.plan.expansions.items()) for line in e.lines],
+        counts=_counts(run, found),
+        groups=[_group(run, found, g, warrant, lists) for g in found.plan.groups],
+        entities=EntityLists(matched=lists.ids([r.ordinal for r in ranked]), **{s: lists.ids(lists.overall[s]) for s in _SETS}),
+        matches=[_match(m) for m in delivered],
+        truncated=hidden > 0,
+        **{s: _listings(found, lists, s) for s in _SETS},
+        gaps=Gaps(unbound=[UnboundGap(index=u.index, reason=u.reason) for u in found.unbound], dropped=[], uncompiled=[]),
+        provenance=Provenance(declared=sum(len(m.rows) for m in delivered), extracted=0),
+        coverage=_coverage(warrant, hidden),
+        licence=_licence(warrant, hidden),
+        map_version=run.catalog.map_version,
+    )
+
+
+def _unbound_because(run: Run, found: "Answer") -> str | None:
+    if found.bound:
+        return None
+    return reasons.NO_CONSTRAINT_BOUND if run.catalog.pack.relations else reasons.NO_RELATION_DECLARED
+
+
+def _counts(run: Run, found: "Answer") -> Counts:
+    overall = found.verdicts.overall
+    sizes = {s: len(getattr(overall, s)) for s in ("matched", *_SETS)}
+    per_constraint = []
+    for i, asked in enumerate(found.asked.constraints or []):
+        judged = found.verdicts.constraints.get(i)
+        counted = {s: len(getattr(judged.partition, s)) if judged else None for s in ("matched", *_SETS)}
+        per_constraint.append(
+            ConstraintCount(
+                index=i, constraint=asked.as_sent(), status="bound" if judged else "unbound",
+                rows=judged.rows if judged else None, **counted,
+            )  # fmt: skip
+        )
+    return Counts(universe=run.universe, bound=sizes["matched"] + sizes["none"], per_constraint=per_constraint, **sizes)
+
+
+def _group(run: Run, found: "Answer", group: Group, warrant: Licence, lists: _Lists) -> GroupBlock:
+    judged = found.verdicts.groups[group.index]
+    time = group.time
+    return GroupBlock(
+        index=group.index,
+        relation=group.relation,
+        required=group.required,
+        constraints=list(group.constraints),
+        covered=len(found.verdicts.looked[group.relation].covered),
+        **{s: len(getattr(judged.partition, s)) for s in ("matched", *_SETS)},
+        active_rows=judged.rows,
+        inactive_rows=judged.inactive,
+        undated_rows=judged.undated,
+        unanswerable_rows=judged.unanswerable,
+        unrecorded_slots=list(warrant.unrecorded[group.index]),
+        time_test=TimeTestBlock(month=time.month, date_slot=time.date_slot, rule=time.rule) if time else None,
+        absence=_absence(run, group.relation, lists),
+    )
+
+
+def _absence(run: Run, relation: str, lists: _Lists) -> AbsenceBlock:
+    found = lists.absence[relation]
+    none, not_recorded = lists.absent[relation]
+
+    def records(covering: Sequence[Covering]) -> list[CoverageRecord]:
+        loaded_at = run.catalog.loaded_at
+        return [CoverageRecord(declared_by=c.declared_by, source=c.source, said=c.said, loaded_at=loaded_at) for c in covering]
+
+    return AbsenceBlock(
+        split=Split(none=len(found.none), not_recorded=len(found.not_recorded), recorded=len(found.recorded)),
+        none=[
+            EntityAbsence(entity_id=lists.known[o][0], kind="none", denominator=0, coverage=records(lists.covering[relation][o]))
+            for o in none
+        ],
+        not_recorded=[
+            EntityAbsence(entity_id=lists.known[o][0], kind="not_recorded", denominator=None, coverage=[])
+            for o in not_recorded
+        ],
+    )
+
+
+def _listings(found: "Answer", lists: _Lists, verdict: str) -> list[Listing]:
+    return [
+        Listing(
+            group=g.index,
+            relation=g.relation,
+            entity_ids=lists.ids(lists.groups[g.index][verdict]),
+            total=len(_set(found, g, verdict)),
+        )
+        for g in found.plan.groups
+    ]
+
+
+def _set(found: "Answer", group: Group, verdict: str) -> EntitySet:
+    chosen: EntitySet = getattr(found.verdicts.groups[group.index].partition, verdict)
+    return chosen
+
+
+def _match(match: Match) -> MatchBlock:
+    return MatchBlock(
+        entity_id=match.entity_id,
+        name=match.name,
+        rank=match.ranked.rank,
+        rank_key=RankKey(
+            optional_groups_satisfied=match.ranked.preferences, threshold_distance=list(match.ranked.distances)
+        ),
+        rows=[_row(r) for r in match.rows],
+    )
+
+
+def _row(row: MatchRow) -> RowBlock:
+    stated = row.stated
+    dated = PERIOD[0] in stated.slots
+    return RowBlock(
+        relation=stated.row.relation,
+        row_id=stated.row_id,
+        slots=matches.slots(stated),
+        period=PeriodBlock(period_from=stated.slots[PERIOD[0]].text, period_to=stated.slots[PERIOD[1]].text) if dated else None,
+        satisfies_groups=list(row.satisfies),
+        provenance_kind="declared",
+        receipt=None,
+        slot_receipts={
+            name: _receipt(r) for name, r in sorted(stated.slots.items()) if r.text is not None and name not in PERIOD
+        },
+    )
+
+
+def _receipt(receipt: SlotReceipt) -> ReceiptBlock:
+    return ReceiptBlock(
+        db_table=receipt.table,
+        db_column=receipt.column,
+        byte_verified=receipt.byte_verified,
+        source=receipt.source,
+        file=receipt.file,
+        row=receipt.row,
+        cell=receipt.cell,
+        unreadable=True if receipt.reading.unreadable else None,
+    )
+
+
+def _coverage(warrant: Licence, hidden: int) -> Coverage:
+    """`narrowed` beats `truncated`: a gap leaves the set open, a page only leaves it unshown."""
+    if not warrant.closed:
+        return Coverage(
+            completeness_licensed=False,
+            withheld_because=reasons.NARROWED,
+            narrowed_by=[g.full_code for g in warrant.gaps],
+        )
+    if hidden:
+        return Coverage(completeness_licensed=False, withheld_because=reasons.TRUNCATED)
+    return Coverage(completeness_licensed=True)
+
+
+def _licence(warrant: Licence, hidden: int) -> LicenceBlock:
+    said = [LicenceReason(**licence.record(g)) for g in warrant.gaps]
+    if warrant.closed and hidden:
+        reason = reasons.TRUNCATED_REASON
+        said = [
+            LicenceReason(code=reason.code, count=hidden, sentence=reason.sentence.format(count=hidden), cure=reason.cure)
+        ]
+    return LicenceBlock(granted=not said, reasons=said)

@@ -1,0 +1,234 @@
+"""The full reply: the whole warrant. Keys, order, and what is absent or null are a contract."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, model_serializer
+
+
+class Block(BaseModel):
+    """A part of a reply. A key in `absent` is left out while it is None; every other None is a null."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    absent: ClassVar[frozenset[str]] = frozenset()
+
+    @model_serializer(mode="wrap")
+    def _leave_out(self, serialise: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        said = serialise(self)
+        return {k: v for k, v in said.items() if v is not None or k not in self.absent}
+
+
+class ConstraintCount(Block):
+    """A constraint alone, over the same rows and without `as_of`; nulls when it is unbound."""
+
+    index: int
+    constraint: dict[str, Any]
+    status: str
+    matched: int | None
+    rows: int | None
+    none: int | None
+    not_recorded: int | None
+    undetermined: int | None
+
+
+class Counts(Block):
+    """Entities in each set; `bound` = matched + none; the four sets sum to `universe`."""
+
+    universe: int
+    matched: int
+    none: int
+    not_recorded: int
+    undetermined: int
+    bound: int
+    per_constraint: list[ConstraintCount]
+
+
+class EntityLists(Block):
+    """Ids: matched in rank order, the others by id; each list is bounded, the counts are not."""
+
+    matched: list[str]
+    none: list[str]
+    not_recorded: list[str]
+    undetermined: list[str]
+
+
+class Listing(Block):
+    """One group's entities of one set, by id; `total` is how many there are."""
+
+    group: int
+    relation: str
+    entity_ids: list[str]
+    total: int
+
+
+class CoverageRecord(Block):
+    """A coverage statement that lists an entity."""
+
+    declared_by: str
+    source: str
+    said: str
+    loaded_at: str
+
+
+class EntityAbsence(Block):
+    """An entity without a row of a relation. `denominator` 0: looked at, nothing found; null: never looked at."""
+
+    entity_id: str
+    kind: str
+    denominator: int | None
+    coverage: list[CoverageRecord]
+
+
+class Split(Block):
+    none: int
+    not_recorded: int
+    recorded: int
+
+
+class AbsenceBlock(Block):
+    split: Split
+    none: list[EntityAbsence]
+    not_recorded: list[EntityAbsence]
+
+
+class TimeTestBlock(Block):
+    month: str
+    date_slot: str | None
+    rule: str
+
+
+class GroupBlock(Block):
+    """A group as it ran: entities of each set, rows by the time test, and the relation's absence."""
+
+    index: int
+    relation: str
+    required: bool
+    constraints: list[int]
+    covered: int
+    matched: int
+    none: int
+    not_recorded: int
+    undetermined: int
+    active_rows: int
+    inactive_rows: int
+    undated_rows: int
+    unanswerable_rows: int
+    unrecorded_slots: list[str]
+    time_test: TimeTestBlock | None
+    absence: AbsenceBlock
+
+
+class ReceiptBlock(Block):
+    """Where a slot's value came from. `cell` is the source cell as written, read again at delivery; `row` counts
+    the readable rows of `file` from 1. `db_column` is null for a constant of the map."""
+
+    db_table: str
+    db_column: str | None
+    byte_verified: bool
+    source: str
+    file: str | None
+    row: int
+    cell: str | None
+    unreadable: bool | None = None
+    absent: ClassVar[frozenset[str]] = frozenset({"unreadable"})
+
+
+class PeriodBlock(Block):
+    """A dated row's period as its source states it; null: the cell is empty."""
+
+    period_from: str | None
+    period_to: str | None
+
+
+class RowBlock(Block):
+    """A delivered row: its slots as its source states them, the groups it satisfies, a receipt per slot."""
+
+    relation: str
+    row_id: str
+    slots: dict[str, str | None]
+    period: "PeriodBlock | None" = None
+    satisfies_groups: list[int]
+    provenance_kind: str
+    receipt: None
+    slot_receipts: dict[str, ReceiptBlock]
+    absent: ClassVar[frozenset[str]] = frozenset({"period"})
+
+
+class RankKey(Block):
+    optional_groups_satisfied: int
+    threshold_distance: list[float | None]
+
+
+class MatchBlock(Block):
+    entity_id: str
+    name: str | None
+    rank: int
+    rank_key: RankKey
+    rows: list[RowBlock]
+
+
+class UnboundGap(Block):
+    index: int
+    reason: str
+
+
+class Gaps(Block):
+    unbound: list[UnboundGap]
+    dropped: list[dict[str, Any]]
+    uncompiled: list[dict[str, Any]]
+
+
+class Provenance(Block):
+    """Delivered rows by kind: declared by a structured load, or extracted from a document."""
+
+    declared: int
+    extracted: int
+
+
+class Coverage(Block):
+    completeness_licensed: bool
+    withheld_because: str | None = None
+    narrowed_by: list[str] | None = None
+    absent: ClassVar[frozenset[str]] = frozenset({"withheld_because", "narrowed_by"})
+
+
+class LicenceReason(Block):
+    """A reason the licence is withheld: how many it leaves open (null where nothing is counted), and its cure."""
+
+    code: str
+    count: int | None
+    sentence: str
+    cure: str
+
+
+class LicenceBlock(Block):
+    granted: bool
+    reasons: list[LicenceReason]
+
+
+class FullReply(Block):
+    """The whole warrant of one search."""
+
+    request_id: str
+    detail: str
+    bound: bool
+    unbound_because: str | None = None
+    ranking: str
+    as_of: str | None
+    as_of_source: str | None
+    list_limit: int | None = None
+    expansion: list[str]
+    counts: Counts
+    groups: list[GroupBlock]
+    entities: EntityLists
+    matches: list[MatchBlock]
+    truncated: bool
+    none: list[Listing]
+    not_recorded: list[Listing]
+    undetermined: list[Listing]
+    gaps: Gaps
+    provenance: Provenance
+    coverage: Coverage
+    licence: LicenceBlock
+    map_version: str
+    absent: ClassVar[frozenset[str]] = frozenset({"unbound_because", "list_limit"})

@@ -1,0 +1,102 @@
+"""The conductor: a request through every stage, top to bottom. Read this file first.
+
+request → constraint → expansion → plan → partition → licence → ranking → matches → reply
+"""
+
+import uuid
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from closedset import about, constraint, expansion, licence, matches, partition, ranking, reply, request
+from closedset import plan as planning
+from closedset.constraint import Bound, Unbound
+from closedset.entity_set import EntitySet
+from closedset.errors import CompileUnavailable
+from closedset.execute import Run
+from closedset.licence import Licence
+from closedset.partition import Verdict, Verdicts
+from closedset.plan import Plan, Step
+from closedset.reply_compact import CompactReply, compact
+from closedset.reply_full import FullReply
+from closedset.request import LIST_LIMIT, Request
+from closedset.store import Generation
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A request's answer before any page of it is delivered. `vacuous`: nothing that was required could run,
+    so nobody may be called matched."""
+
+    asked: Request
+    bound: tuple[Bound, ...]
+    unbound: tuple[Unbound, ...]
+    plan: Plan
+    verdicts: Verdicts
+    vacuous: bool
+
+
+def answer(run: Run, raw: object) -> Answer:
+    """Decide every entity's verdict. Refuses (RequestRefused) what never made sense, and a brief
+    (CompileUnavailable) where there is no model."""
+    asked = request.parse(raw)
+    if asked.brief is not None:
+        raise CompileUnavailable
+    pack = run.catalog.pack
+    both = constraint.bind(pack, asked.constraints or [])
+    bound = tuple(b for b in both if isinstance(b, Bound))
+    unbound = tuple(b for b in both if isinstance(b, Unbound))
+    expansions = [expansion.expand(b, _scale(run, b), run.surface_code) for b in bound]
+    plan = planning.plan(run.catalog, expansions, asked.as_of)
+    vacuous = not plan.required and (not bound or any(u.constraint.required for u in unbound))
+    return Answer(asked, bound, unbound, plan, partition.judge(run, plan, vacuous), vacuous)
+
+
+def _scale(run: Run, bound: Bound) -> int:
+    columns = run.catalog.relations[bound.relation].slots.get(bound.name)
+    return columns.scale if columns else 0
+
+
+def search(generation: Generation, raw: object) -> FullReply | CompactReply:
+    """Answer a request with the reply its `detail` asks for."""
+    return _reply(Run(generation), raw)
+
+
+def explain(generation: Generation, raw: object) -> list[Step]:
+    """Answer a request and give the statements that did, in order, as they ran."""
+    run = Run(generation)
+    _reply(run, raw)
+    return run.steps
+
+
+def the_partition(generation: Generation, raw: object) -> pa.Table:
+    """Every entity's verdict: `entity_id`, `verdict`, in id order; nothing per entity passes through Python."""
+    import pyarrow.compute as pc
+
+    run = Run(generation)
+    found = answer(run, raw).verdicts.overall
+    ids = run.statement("search/all_entities.sql.j2")
+    verdicts = pa.nulls(run.universe, pa.string())
+    for verdict in Verdict:
+        verdicts = pc.if_else(found.of(verdict).mask(), verdict.value, verdicts)
+    return pa.table({"entity_id": ids.column("entity_id"), "verdict": verdicts})
+
+
+def _reply(run: Run, raw: object) -> FullReply | CompactReply:
+    found = answer(run, raw)
+    asked, verdicts = found.asked, found.verdicts
+    warrant = licence.licence(run, found.plan, verdicts, found.unbound, found.vacuous)
+    named = None
+    if asked.entity_ids is not None:
+        named = EntitySet.of_ordinals(matches.ordinals(run, asked.entity_ids), run.universe)
+    ranked = ranking.rank(run, found.plan, verdicts, max(LIST_LIMIT, asked.offset + asked.page), named)
+    if named is None:
+        page = ranked[asked.offset : asked.offset + asked.page]
+    else:
+        page = [r for r in ranked if r.ordinal in named][asked.offset : asked.offset + asked.page]
+    full = reply.assemble(run, found, warrant, ranked[:LIST_LIMIT], page, f"req_{uuid.uuid4().hex}")
+    if asked.detail == "full":
+        return full
+    lines = about.about(run, [r.ordinal for r in page])
+    by_id = {m.entity_id: lines[r.ordinal] for m, r in zip(full.matches, page, strict=True) if r.ordinal in lines}
+    return compact(full, asked.offset, by_id)
