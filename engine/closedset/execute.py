@@ -3,6 +3,7 @@
 The only stage of a search that touches DuckDB: text in, Arrow out, each result drained before the next.
 """
 
+import re
 from typing import Any
 
 import duckdb
@@ -14,6 +15,8 @@ from closedset.errors import Broken
 from closedset.plan import Step
 from closedset.render import header, render
 from closedset.store import Generation
+
+_BOUND = re.compile(r"\$([a-z][a-z0-9_]*)")
 
 
 class Run:
@@ -35,12 +38,13 @@ class Run:
         """Render a template, run it with bound values, and give all of its rows."""
         sql = render(template, **parameters)
         contract = header(template)
+        values = {name: value for name, value in (values or {}).items() if name in _BOUND.findall(sql)}
         step = Step(
             name=template.removesuffix(".sql.j2"),
             sentence=sentence or contract["does"],
             grain=contract["grain"],
             sql=sql if not sentence else f"-- {sentence}\n{sql}",
-            parameters=values or {},
+            parameters=values,
             sets={name: size for name, size in self._sets.items() if f"{name}" in sql},
         )
         try:
