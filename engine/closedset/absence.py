@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from closedset.entity_set import EntitySet
 from closedset.execute import Run
-from closedset.partition import Looked
+from closedset.store import Looked
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from closedset.entity_set import EntitySet
 from closedset.errors import Broken
 from closedset.plan import Step
 from closedset.render import header, render
-from closedset.store import Generation
+from closedset.store import Generation, Looked
 
 _BOUND = re.compile(r"\$([a-z][a-z0-9_]*)")
 
@@ -25,6 +25,7 @@ class Run:
     def __init__(self, generation: Generation) -> None:
         self.catalog: Catalog = generation.catalog
         self.steps: list[Step] = []
+        self._generation = generation
         self._cursor = generation.cursor()
         self._sets: dict[str, int] = {}
 
@@ -63,11 +64,9 @@ class Run:
         self._cursor.register(name, table)
         self._sets[name] = table.num_rows
 
-    def bitmaps(self, relation: str) -> tuple[EntitySet, EntitySet, EntitySet]:
-        """Who holds a row of the relation, who was looked at, and whose row was withheld."""
-        row = self.statement("search/bitmap.sql.j2", {"relation": relation}).to_pylist()[0]
-        held, looked_at, withheld = (EntitySet.of_bytes(row[k], self.universe) for k in ("held", "looked_at", "withheld"))
-        return held, looked_at, withheld
+    def looked(self, relation: str) -> Looked:
+        """Who holds a row of the relation, whose row was withheld, and who is covered."""
+        return self._generation.looked(relation)
 
     def surface_code(self, axis: str, folded: str) -> int | None:
         """The code of a surface that is on no term, if the store holds it."""

@@ -11,6 +11,7 @@ from typing import Any
 from closedset.entity_set import EntitySet, intersection, union, width
 from closedset.execute import Run
 from closedset.plan import Group, Plan, Scan, sentence, sql_tests
+from closedset.store import Looked
 
 
 class Verdict(StrEnum):
@@ -32,16 +33,6 @@ class Partition:
     def of(self, verdict: Verdict) -> EntitySet:
         found: EntitySet = getattr(self, verdict.value)
         return found
-
-
-@dataclass(frozen=True)
-class Looked:
-    """One relation's entity sets: `held` a readable row, `withheld` an unreadable one, `covered` either or a
-    coverage statement."""
-
-    held: EntitySet
-    withheld: EntitySet
-    covered: EntitySet
 
 
 @dataclass(frozen=True)
@@ -72,8 +63,7 @@ def judge(run: Run, plan: Plan, vacuous: bool) -> Verdicts:
     constraints: dict[int, Judged] = {}
     looked: dict[str, Looked] = {}
     for scan in plan.scans:
-        held, looked_at, withheld = run.bitmaps(scan.relation)
-        looked[scan.relation] = Looked(held, withheld, held | looked_at | withheld)
+        looked[scan.relation] = run.looked(scan.relation)
         row = _scan(run, scan)
         for group in scan.groups:
             name = f"g{group.index}"

@@ -6,6 +6,9 @@ Readers open the current generation read-only and are never blocked; a killed lo
 import contextlib
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +16,7 @@ import duckdb
 from filelock import FileLock, Timeout
 
 from closedset.catalog import Catalog
+from closedset.entity_set import EntitySet
 from closedset.errors import StoreRefused
 
 if TYPE_CHECKING:
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
 
 CURRENT = "CURRENT"
 GENERATIONS = "generations"
+_numbers = count()
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
@@ -33,17 +38,53 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 
 
 class Generation:
-    """One generation, open for reading: its catalog, and cursors onto its database."""
+    """One generation, open for reading: its catalog, and cursors onto its database.
 
-    def __init__(self, con: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
+    `database` names the attached database that holds it, where one connection holds several.
+    """
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, catalog: Catalog, database: str | None = None) -> None:
         self._con = con
+        self._database = database
+        self._looked: dict[str, Looked] | None = None
         self.catalog = catalog
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
-        return self._con.cursor()
+        """A cursor of its own for one request: an unfinished result would block a shared one."""
+        cursor = self._con.cursor()
+        if self._database is not None:
+            cursor.execute(f"USE {self._database}").fetchall()
+        return cursor
+
+    def looked(self, relation: str) -> "Looked":
+        """A relation's kept entity sets; read once, since a generation never changes."""
+        if self._looked is None:
+            rows = self.cursor().execute("SELECT relation, held, looked_at, withheld FROM bitmap").fetchall()
+            universe = self.catalog.universe
+            self._looked = {
+                name: Looked.of(*(EntitySet.of_bytes(blob, universe) for blob in blobs)) for name, *blobs in rows
+            }
+        return self._looked[relation]
 
     def close(self) -> None:
+        if self._database is not None:
+            self._con.execute("USE memory").fetchall()
+            self._con.execute(f"DETACH {self._database}").fetchall()
         self._con.close()
+
+
+@dataclass(frozen=True)
+class Looked:
+    """One relation's entity sets: `held` a readable row, `withheld` an unreadable one, `covered` either of them
+    or a coverage statement."""
+
+    held: EntitySet
+    withheld: EntitySet
+    covered: EntitySet
+
+    @classmethod
+    def of(cls, held: EntitySet, looked_at: EntitySet, withheld: EntitySet) -> "Looked":
+        return cls(held, withheld, held | looked_at | withheld)
 
 
 class Store:
@@ -110,7 +151,21 @@ def in_memory(pack: "Pack", mapping: "Map", tables: "dict[str, pa.Table]") -> St
     """A store over Arrow tables (by the map's table names; all cells as text), kept in memory only."""
     from closedset.load import memory
 
-    return Store(None, Generation(*memory(pack, mapping, tables)))
+    number = next(_numbers)
+    database = f"closedset_{number}"
+    con = _in_memory().cursor()
+    con.execute(f"ATTACH ':memory:' AS {database}").fetchall()
+    con.execute(f"USE {database}").fetchall()
+    return Store(None, Generation(con, memory(con, pack, mapping, tables), database))
+
+
+@lru_cache
+def _in_memory() -> duckdb.DuckDBPyConnection:
+    """The one instance all in-memory stores of a process share: starting one costs more than a small store."""
+    con = connect(None, read_only=False)
+    # Small stores: handing a statement to more threads takes longer than the statement.
+    con.execute("SET threads = 1").fetchall()
+    return con
 
 
 def generation_file(path: Path, number: int) -> Path:

@@ -78,18 +78,15 @@ def load(
     return Loaded(catalog, the_map.source, unchanged=False)
 
 
-def memory(
-    pack: Pack, mapping: Map, data: "dict[str, pa.Table]"
-) -> tuple[duckdb.DuckDBPyConnection, Catalog]:
-    """Build a generation in memory from Arrow tables, all cells as text."""
-    con = store.connect(None, read_only=False)
+def memory(con: duckdb.DuckDBPyConnection, pack: Pack, mapping: Map, data: "dict[str, pa.Table]") -> Catalog:
+    """Build a generation into `con` from Arrow tables, all cells as text."""
     kept: list[SourceTable] = []
     for name in _file_tables(mapping):
         if name not in data:
             raise LoadRefused(f"table {name}: not among the tables given: {', '.join(data)}")
         kept.append(files.keep(con, mapping.source, name, f"cells_{len(kept)}", data[name]))
     kept += _defined(con, mapping, kept, len(kept))
-    return con, build.build(con, pack, {mapping.source: mapping}, kept, {}, {}, generation=1)
+    return build.build(con, pack, {mapping.source: mapping}, kept, {}, {}, generation=1)
 
 
 def _file_tables(mapping: Map) -> list[str]:
