@@ -43,8 +43,8 @@ def about(run: Run, ordinals: Sequence[int]) -> dict[int, list[str]]:
             group = _ENDED if row["_ended"] else _CURRENT if relation.dated else _STANDING
             found.append((group, row["_since"] or date.min, one))
     by_entity: dict[int, list[tuple[int, date, StatedRow]]] = defaultdict(list)
-    for one in found:
-        by_entity[one[2].row.ordinal].append(one)
+    for placed in found:
+        by_entity[placed[2].row.ordinal].append(placed)
     lines: dict[int, list[str]] = {}
     for ordinal, rows in by_entity.items():
         rows.sort(key=lambda r: (r[0], -r[1].toordinal()))

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _REVERSED = bytes(int(f"{i:08b}"[::-1], 2) for i in range(256))
 _CHUNK = 4096
+#: So many ordinals are listed by Python before importing Arrow's compute kernels pays.
+_FEW = 20_000
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,11 @@ class EntitySet:
         )
 
     def column(self) -> "pa.Array":
-        """All ordinals as one Arrow column (uint64), for a semi-join."""
+        """All ordinals as one Arrow column, for a semi-join."""
+        import pyarrow as pa
+
+        if len(self) <= _FEW:
+            return pa.array(self.ordinals(), pa.uint64())
         import pyarrow.compute as pc
 
         return pc.indices_nonzero(self.mask())

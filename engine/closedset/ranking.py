@@ -38,7 +38,7 @@ def rank(run: Run, plan: Plan, verdicts: Verdicts, top: int, named: EntitySet | 
     stated = {k["key"] for one in distances for k in one["measures"]}
     table = run.statement(
         "search/ranking.sql.j2", values,
-        distances=distances, keys=[(n, n in stated) for n in range(len(plan.thresholds))], top=top, named=bool(named),
+        preferred=[g.index for g in plan.optional], distances=distances, keys=[(n, n in stated) for n in range(len(plan.thresholds))], top=top, named=bool(named),
     )  # fmt: skip
     return [
         Ranked(r["ordinal"], r["place"], r["preferences"], tuple(r[f"d{n}"] for n in range(len(plan.thresholds))))
@@ -47,16 +47,10 @@ def rank(run: Run, plan: Plan, verdicts: Verdicts, top: int, named: EntitySet | 
 
 
 def _lend(run: Run, plan: Plan, verdicts: Verdicts, matched: EntitySet) -> None:
-    """Lend the matched set with how many preferences each satisfies, added up by bitmap."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    mask = matched.mask()
-    count = pa.array([0] * len(matched), pa.int32()) if not plan.optional else None
+    """Lend the matched set and each preference's, so that the statement adds up how many an entity satisfies."""
+    run.give("matched_set", matched)
     for group in plan.optional:
-        satisfied = pc.cast(pc.filter(verdicts.groups[group.index].partition.matched.mask(), mask), pa.int32())
-        count = satisfied if count is None else pc.add(count, satisfied)
-    run.give("matched_set", matched, preferences=count)
+        run.give(f"preferred_{group.index}", verdicts.groups[group.index].partition.matched & matched)
 
 
 def _distances(plan: Plan) -> tuple[list[dict[str, Any]], dict[str, Any]]:

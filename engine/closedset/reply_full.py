@@ -1,23 +1,47 @@
-"""The full reply: the whole warrant. Keys, order, and what is absent or null are a contract."""
+"""The full reply: the whole warrant. Keys, order, and what is absent or null are a contract.
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+The blocks are plain dataclasses, since building them must cost nothing beside the search: `model_dump` gives
+the JSON, `model_json_schema` its schema.
+"""
 
-from pydantic import BaseModel, ConfigDict, model_serializer
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 
-class Block(BaseModel):
+class Block:
     """A part of a reply. A key in `absent` is left out while it is None; every other None is a null."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     absent: ClassVar[frozenset[str]] = frozenset()
 
-    @model_serializer(mode="wrap")
-    def _leave_out(self, serialise: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-        said = serialise(self)
+    def model_dump(self, mode: Literal["python", "json"] = "json") -> dict[str, Any]:
+        """The block as JSON values: dicts, lists, strings, numbers, booleans and None."""
+        said = {name: _plain(value) for name, value in vars(self).items()}
         return {k: v for k, v in said.items() if v is not None or k not in self.absent}
 
+    def model_dump_json(self, indent: int | None = None) -> str:
+        import json
 
+        return json.dumps(self.model_dump(), indent=indent, ensure_ascii=False)
+
+    @classmethod
+    def model_json_schema(cls) -> dict[str, Any]:
+        """The JSON schema of the block; a key that may be absent is not required."""
+        from pydantic import TypeAdapter
+
+        return TypeAdapter(cls).json_schema()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Block):
+        return value.model_dump()
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
 class ConstraintCount(Block):
     """A constraint alone, over the same rows and without `as_of`; nulls when it is unbound."""
 
@@ -31,6 +55,7 @@ class ConstraintCount(Block):
     undetermined: int | None
 
 
+@dataclass(frozen=True, kw_only=True)
 class Counts(Block):
     """Entities in each set; `bound` = matched + none; the four sets sum to `universe`."""
 
@@ -43,6 +68,7 @@ class Counts(Block):
     per_constraint: list[ConstraintCount]
 
 
+@dataclass(frozen=True, kw_only=True)
 class EntityLists(Block):
     """Ids: matched in rank order, the others by id; each list is bounded, the counts are not."""
 
@@ -52,6 +78,7 @@ class EntityLists(Block):
     undetermined: list[str]
 
 
+@dataclass(frozen=True, kw_only=True)
 class Listing(Block):
     """One group's entities of one set, by id; `total` is how many there are."""
 
@@ -61,6 +88,7 @@ class Listing(Block):
     total: int
 
 
+@dataclass(frozen=True, kw_only=True)
 class CoverageRecord(Block):
     """A coverage statement that lists an entity."""
 
@@ -70,6 +98,7 @@ class CoverageRecord(Block):
     loaded_at: str
 
 
+@dataclass(frozen=True, kw_only=True)
 class EntityAbsence(Block):
     """An entity without a row of a relation. `denominator` 0: looked at, nothing found; null: never looked at."""
 
@@ -79,24 +108,28 @@ class EntityAbsence(Block):
     coverage: list[CoverageRecord]
 
 
+@dataclass(frozen=True, kw_only=True)
 class Split(Block):
     none: int
     not_recorded: int
     recorded: int
 
 
+@dataclass(frozen=True, kw_only=True)
 class AbsenceBlock(Block):
     split: Split
     none: list[EntityAbsence]
     not_recorded: list[EntityAbsence]
 
 
+@dataclass(frozen=True, kw_only=True)
 class TimeTestBlock(Block):
     month: str
     date_slot: str | None
     rule: str
 
 
+@dataclass(frozen=True, kw_only=True)
 class GroupBlock(Block):
     """A group as it ran: entities of each set, rows by the time test, and the relation's absence."""
 
@@ -118,6 +151,7 @@ class GroupBlock(Block):
     absence: AbsenceBlock
 
 
+@dataclass(frozen=True, kw_only=True)
 class ReceiptBlock(Block):
     """Where a slot's value came from. `cell` is the source cell as written, read again at delivery; `row` counts
     the readable rows of `file` from 1. `db_column` is null for a constant of the map."""
@@ -133,6 +167,7 @@ class ReceiptBlock(Block):
     absent: ClassVar[frozenset[str]] = frozenset({"unreadable"})
 
 
+@dataclass(frozen=True, kw_only=True)
 class PeriodBlock(Block):
     """A dated row's period as its source states it; null: the cell is empty."""
 
@@ -140,6 +175,7 @@ class PeriodBlock(Block):
     period_to: str | None
 
 
+@dataclass(frozen=True, kw_only=True)
 class RowBlock(Block):
     """A delivered row: its slots as its source states them, the groups it satisfies, a receipt per slot."""
 
@@ -154,11 +190,13 @@ class RowBlock(Block):
     absent: ClassVar[frozenset[str]] = frozenset({"period"})
 
 
+@dataclass(frozen=True, kw_only=True)
 class RankKey(Block):
     optional_groups_satisfied: int
     threshold_distance: list[float | None]
 
 
+@dataclass(frozen=True, kw_only=True)
 class MatchBlock(Block):
     entity_id: str
     name: str | None
@@ -167,17 +205,20 @@ class MatchBlock(Block):
     rows: list[RowBlock]
 
 
+@dataclass(frozen=True, kw_only=True)
 class UnboundGap(Block):
     index: int
     reason: str
 
 
+@dataclass(frozen=True, kw_only=True)
 class Gaps(Block):
     unbound: list[UnboundGap]
     dropped: list[dict[str, Any]]
     uncompiled: list[dict[str, Any]]
 
 
+@dataclass(frozen=True, kw_only=True)
 class Provenance(Block):
     """Delivered rows by kind: declared by a structured load, or extracted from a document."""
 
@@ -185,6 +226,7 @@ class Provenance(Block):
     extracted: int
 
 
+@dataclass(frozen=True, kw_only=True)
 class Coverage(Block):
     completeness_licensed: bool
     withheld_because: str | None = None
@@ -192,6 +234,7 @@ class Coverage(Block):
     absent: ClassVar[frozenset[str]] = frozenset({"withheld_because", "narrowed_by"})
 
 
+@dataclass(frozen=True, kw_only=True)
 class LicenceReason(Block):
     """A reason the licence is withheld: how many it leaves open (null where nothing is counted), and its cure."""
 
@@ -201,11 +244,13 @@ class LicenceReason(Block):
     cure: str
 
 
+@dataclass(frozen=True, kw_only=True)
 class LicenceBlock(Block):
     granted: bool
     reasons: list[LicenceReason]
 
 
+@dataclass(frozen=True, kw_only=True)
 class FullReply(Block):
     """The whole warrant of one search."""
 

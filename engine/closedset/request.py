@@ -19,7 +19,9 @@ from closedset.errors import RequestRefused
 LIMIT = {"full": 50, "compact": 25}
 LIMIT_AT_MOST = 500
 LIST_LIMIT = 200
-_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
+_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+#: Beyond this a JSON reader's floating point drops digits, so a reply says such an integer as text.
+_EXACT_INTEGER = 2**53
 
 Scalar = str | int | float | Decimal
 
@@ -78,6 +80,7 @@ class Constraint(BaseModel):
     def as_sent(self) -> dict[str, Any]:
         """The condition as a reply repeats it: the compile's marks only where there are any."""
         said = self.model_dump(mode="json")
+        said["value"] = _whole_digits(said["value"])
         return {k: v for k, v in said.items() if v is not None or k == "value"}
 
 
@@ -127,6 +130,12 @@ class Request(BaseModel):
         return self.list_limit if self.list_limit is not None else LIST_LIMIT
 
 
+def _whole_digits(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_whole_digits(one) for one in value]
+    return str(value) if isinstance(value, int) and abs(value) > _EXACT_INTEGER else value
+
+
 def _from_text(value: str, kind: type) -> Any:
     try:
         read = json.loads(value)
@@ -141,10 +150,14 @@ def parse(raw: object) -> Request:
         raw = raw.model_dump(exclude_unset=True)
     if not isinstance(raw, Mapping):
         raise RequestRefused("search_request_invalid", "a request is a JSON object", value=str(raw)[:200])
-    if (raw.get("brief") is None) == (raw.get("constraints") is None):
+    _refuse_what_is_no_text(raw)
+    # A null says the same as leaving a known key out; of an unknown key it is refused like any other value.
+    given = {k: v for k, v in raw.items() if v is not None or k not in Request.model_fields}
+    known = given.keys() <= Request.model_fields.keys()
+    if known and ("brief" in given) == ("constraints" in given):
         raise RequestRefused("search_request_invalid", "send exactly one of `brief` and `constraints`")
     try:
-        request = Request.model_validate(dict(raw))
+        request = Request.model_validate(given)
     except ValidationError as error:
         raise _refusal(error) from None
     if request.constraints is not None and not request.constraints:
@@ -154,8 +167,21 @@ def parse(raw: object) -> Request:
     return request
 
 
+def _refuse_what_is_no_text(raw: object) -> None:
+    """Half a surrogate pair passes JSON and is no character: no cell can hold it and no reply can say it."""
+    try:
+        json.dumps(raw, ensure_ascii=False, default=str, skipkeys=True).encode()
+    except UnicodeEncodeError as error:
+        half = f"U+{ord(error.object[error.start]):04X}"
+        raise RequestRefused(
+            "search_request_invalid", "the request holds text that is no text", reason=f"{half} is half a character"
+        ) from None
+
+
 def _refusal(error: ValidationError) -> RequestRefused:
-    faults = [_fault(one) for one in error.errors(include_url=False)]
+    # A misspelt key is said before the key it was meant to be, which is missing for that reason.
+    errors = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
+    faults = [_fault(one) for one in errors]
     first = faults[0]
     place = first.pop("place")
     for fault in faults[1:]:

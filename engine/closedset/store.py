@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
-from filelock import FileLock, Timeout
 
 from closedset.catalog import Catalog
 from closedset.entity_set import EntitySet
@@ -220,6 +219,8 @@ def _fsync(path: Path) -> None:
 @contextlib.contextmanager
 def loading(path: Path) -> Iterator[None]:
     """Hold the store's load lock. Refuses at once when another process holds it; a dead one has released it."""
+    from filelock import FileLock, Timeout
+
     path.mkdir(parents=True, exist_ok=True)
     (path / GENERATIONS).mkdir(exist_ok=True)
     lock = FileLock(path / "load.lock")

@@ -7,12 +7,14 @@ and `2024-01` is no date.
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
-import yaml
 from pydantic import BaseModel, ValidationError
 
 from closedset.errors import PackRefused
+
+if TYPE_CHECKING:
+    import yaml
 
 Place = tuple[str | int, ...]
 Model = TypeVar("Model", bound=BaseModel)
@@ -31,6 +33,8 @@ def read(path: Path) -> tuple[Any, dict[Place, int]]:
 
     Refuses: a file that is no YAML, an anchor's cycle, the same key twice in one mapping.
     """
+    import yaml
+
     try:
         node = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
     except yaml.MarkedYAMLError as error:
@@ -47,7 +51,9 @@ def read(path: Path) -> tuple[Any, dict[Place, int]]:
     return _value(node, (), path, lines, frozenset()), lines
 
 
-def _value(node: yaml.Node, place: Place, path: Path, lines: dict[Place, int], above: frozenset[int]) -> Any:
+def _value(node: "yaml.Node", place: Place, path: Path, lines: dict[Place, int], above: frozenset[int]) -> Any:
+    import yaml
+
     line = node.start_mark.line + 1
     lines.setdefault(place, line)
     if id(node) in above:

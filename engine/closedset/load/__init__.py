@@ -204,11 +204,16 @@ def _defined(
 def _refuse_shrink(before: Catalog, after: Catalog, source: str) -> None:
     """Refuse a re-load that loses more than a fifth of a source's rows or covered entities: most often it is
     half an export."""
-    for what, count in (
-        ("rows", lambda c: sum(r.loaded for r in c.reports if r.source == source)),
-        ("covered entities", lambda c: sum(s.entities for s in c.statements if s.source == source)),
-    ):
-        was, now = count(before), count(after)
+
+    def figures(catalog: Catalog) -> dict[str, int]:
+        return {
+            "rows": sum(r.loaded for r in catalog.reports if r.source == source),
+            "covered entities": sum(s.entities for s in catalog.statements if s.source == source),
+        }
+
+    after_figures = figures(after)
+    for what, was in figures(before).items():
+        now = after_figures[what]
         if now < was * _SHRINK:
             raise LoadRefused(
                 f"source {source}: {what} would fall from {was} to {now}, more than a fifth; "

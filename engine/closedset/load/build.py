@@ -30,7 +30,7 @@ from closedset.entity_set import EntitySet, union, width
 from closedset.errors import LoadRefused
 from closedset.fold import WHITE_SPACE
 from closedset.load.files import Unread, nearest
-from closedset.mapping import Cell, Map, Rows
+from closedset.mapping import Cell, Entities, Map, Rows
 from closedset.pack import PERIOD, Pack, Relation, Slot
 from closedset.render import quoted, render
 from closedset.vocabulary import Vocabulary
@@ -196,7 +196,8 @@ def _entity_table(
 ) -> tuple[int, str]:
     origins: list[dict[str, str | None]] = []
     for source, mapping in maps.items():
-        for one in (*mapping.entities, *mapping.rows):
+        naming: list[Entities | Rows] = [*mapping.entities, *mapping.rows]
+        for one in naming:
             origins.append({"cells": by_name[source, one.table].cells, "entity": one.entity, "name": one.name})
         for _, said in mapping.statements():
             origins.append({"cells": by_name[source, said.table].cells, "entity": said.column, "name": None})

@@ -1,19 +1,22 @@
 """Finding the files of an export and reading them into tables of cells: every column as text, as written."""
 
 import csv
-import hashlib
+import gzip
 import io
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from glob import glob
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import duckdb
 
-from closedset.catalog import SourceFile, SourceTable
+from closedset.catalog import SourceFile, SourceTable, kept_as
 from closedset.errors import LoadRefused
 from closedset.render import quoted
 
@@ -25,38 +28,42 @@ if TYPE_CHECKING:
 SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "csv", ".txt": "csv"}
 _PACKED = (".gz", ".zst")
 _DELIMITERS = ",;\t|"
+_LONGEST_LINE = 16_000_000
+_BATCH = 50_000
+#: DuckDB's words for rows whose line ends differ from row to row.
+_MIXED_LINE_ENDS = "state machine reached an invalid state"
+#: Parquet types whose text says all they hold. What is nested or binary has no one text.
+_PLAIN = re.compile(
+    r"VARCHAR|BOOLEAN|U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|DATE|TIME|TIMESTAMP(_S|_MS|_NS)?"
+    r"|TIME(STAMP)? WITH TIME ZONE|UUID|JSON|INTERVAL|BIGNUM|\"NULL\"|ENUM\(.*\)",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True)
 class Unread:
-    """A row of a file that could not be read as a row of its columns."""
+    """A row of a file that could not be read as a row of its columns; its first cell, and that cell's column."""
 
     file: str
     line: int
     text: str
     fault: str
     first_cell: str | None
-
-
-@dataclass
-class Inputs:
-    """The tables of one source as read, and the rows that could not be."""
-
-    tables: list[SourceTable] = field(default_factory=list)
-    unread: dict[str, list[Unread]] = field(default_factory=dict)
+    first_column: str
 
 
 def stem(path: Path) -> str:
     """A file's name without its kind and packing: `roles.csv.gz` is `roles`."""
     name = path.name
     for suffix in (*_PACKED, *SUFFIXES):
-        name = name.removesuffix(suffix)
+        if name.lower().endswith(suffix):
+            name = name[: -len(suffix)]
     return name
 
 
 def kind(path: Path) -> str | None:
-    suffixes = [s for s in path.suffixes if s not in _PACKED]
-    return SUFFIXES.get(suffixes[-1].lower()) if suffixes else None
+    suffixes = [s.lower() for s in path.suffixes if s.lower() not in _PACKED]
+    return SUFFIXES.get(suffixes[-1]) if suffixes else None
 
 
 def found(paths: Sequence[str | Path]) -> list[Path]:
@@ -81,7 +88,7 @@ def found(paths: Sequence[str | Path]) -> list[Path]:
 def choose(table: str, mapping: "Map", files: Sequence[Path]) -> tuple[list[Path], list[str]]:
     """The files of one table, and notes on files left aside. Refuses a table that no file fills."""
     patterns = mapping.files.get(table) or (table,)
-    chosen = [f for f in files if any(fnmatchcase(f.name, p) for p in patterns)]
+    chosen = [f for f in files if any(f.name == p or fnmatchcase(f.name, p) for p in patterns)]
     if not chosen:
         stems = [stem(Path(p)) for p in patterns]
         chosen = [f for f in files if any(fnmatchcase(stem(f), s) for s in stems)]
@@ -103,43 +110,39 @@ def choose(table: str, mapping: "Map", files: Sequence[Path]) -> tuple[list[Path
     return sorted(kept), notes
 
 
-def read(con: duckdb.DuckDBPyConnection, source: str, table: str, cells: str, files: Sequence[Path]) -> tuple[SourceTable, list[Unread]]:
-    """Read a table's files, in order, into the table `cells`: one VARCHAR column each, empty as NULL."""
-    columns: list[str] | None = None
+def read(
+    con: duckdb.DuckDBPyConnection, source: str, table: str, cells: str, files: Sequence[Path], digests: Sequence[str]
+) -> tuple[SourceTable, list[Unread]]:
+    """Read a table's files, in order, into the table `cells`: one VARCHAR column each, empty as NULL.
+
+    Takes each file's digest, which the record keeps. Refuses what is no such file, naming file and line.
+    """
+    columns: list[str] = []
     records: list[SourceFile] = []
     unread: list[Unread] = []
     total = 0
-    for file in files:
-        digest = hashlib.sha256()
-        with file.open("rb") as stream:
-            while block := stream.read(1 << 20):
-                digest.update(block)
-        if kind(file) == "parquet":
-            here, sql, parameters, faults = *_parquet(con, file), []
-        else:
-            here, sql, parameters, faults = _csv(con, file)
-        if columns is None:
+    for file, digest in zip(files, digests, strict=True):
+        head = None if kind(file) == "parquet" else _header(file)
+        here = head.names if head else _parquet_columns(con, file)
+        if not records:
             columns = here
-            con.execute(f"CREATE TABLE {quoted(cells)} ({', '.join(f'{quoted(c)} VARCHAR' for c in columns)})").fetchall()
+            declared = ", ".join(f"{quoted(kept_as(c))} VARCHAR" for c in columns)
+            con.execute(f"CREATE TABLE {quoted(cells)} ({declared})").fetchall()
         elif set(here) != set(columns):
             more, less = sorted(set(here) - set(columns)), sorted(set(columns) - set(here))
-            raise LoadRefused(f"{file}: its columns are not those of {files[0].name}: gained {more}, lost {less}")
-        chosen = ", ".join(quoted(c) for c in columns)
-        try:
-            (count,) = con.execute(f"INSERT INTO {quoted(cells)} SELECT {chosen} FROM ({sql})", parameters).fetchall()[0]
-        except duckdb.Error as error:
-            raise LoadRefused(f"{file}: {_first_lines(error)}") from None
-        if kind(file) == "csv":
-            faults = _rejected(con, file)
+            raise LoadRefused(
+                f"{file}: its columns are not those of {files[0].name}: gained {more}, lost {less}; "
+                "give both files the same columns, or load them as two sources"
+            )
+        count, faults = _csv(con, file, head, cells, columns) if head else (_parquet(con, file, cells, columns), [])
         unread.extend(faults)
         records.append(
             SourceFile(
-                path=str(file), sha256=digest.hexdigest(), bytes=file.stat().st_size,
+                path=str(file), sha256=digest, bytes=file.stat().st_size,
                 rows=count + len(faults), unreadable=len(faults),
             )
         )  # fmt: skip
         total += count
-    assert columns is not None
     return SourceTable(source=source, table=table, cells=cells, columns=columns, rows=total, files=records), unread
 
 
@@ -147,79 +150,199 @@ def keep(con: duckdb.DuckDBPyConnection, source: str, table: str, cells: str, da
     """Keep an Arrow table's cells as text; the in-memory twin of `read`."""
     con.register("arrow_cells", data)
     columns = list(data.column_names)
-    casts = ", ".join(f"nullif({quoted(c)}::VARCHAR, '') AS {quoted(c)}" for c in columns)
+    casts = ", ".join(f"nullif({quoted(c)}::VARCHAR, '') AS {quoted(kept_as(c))}" for c in columns)
     con.execute(f"CREATE TABLE {quoted(cells)} AS SELECT {casts} FROM arrow_cells").fetchall()
     con.unregister("arrow_cells")
     return SourceTable(source=source, table=table, cells=cells, columns=columns, rows=data.num_rows)
 
 
-def _parquet(con: duckdb.DuckDBPyConnection, file: Path) -> tuple[list[str], str, list[str]]:
+def _literally(file: Path) -> str:
+    """The path as DuckDB's readers take it: in a plain path, `*`, `?` and `[` would match other files."""
+    return re.sub(r"([*?\[])", r"[\1]", str(file))
+
+
+def _parquet_columns(con: duckdb.DuckDBPyConnection, file: Path) -> list[str]:
+    """A Parquet file's columns. Refuses two of one name, and what is nested or binary."""
+    if not file.stat().st_size:
+        raise LoadRefused(f"{file}: the file is empty (0 bytes): not even a schema; nobody was looked at by it")
+    sql = "SELECT name, num_children FROM parquet_schema(?)"
     try:
-        described = con.execute("DESCRIBE SELECT * FROM read_parquet(?)", [str(file)]).fetchall()
+        schema = con.execute(sql, [_literally(file)]).fetchall()
+        described = con.execute(f"DESCRIBE {_READ_PARQUET}", [_literally(file)]).fetchall()
     except duckdb.Error as error:
         raise LoadRefused(f"{file}: {_first_lines(error)}") from None
-    casts = []
+    _unique(_top_level(schema), file)
     for name, type_, *_ in described:
-        if any(mark in type_ for mark in ("STRUCT", "[]", "MAP(", "UNION(", "BLOB")):
-            raise LoadRefused(f"{file}: column {name} is nested or binary ({type_}); flatten it or drop it")
-        casts.append(f"nullif({quoted(name)}::VARCHAR, '') AS {quoted(name)}")
-    _unique([d[0] for d in described], file)
-    return [d[0] for d in described], f"SELECT {', '.join(casts)} FROM read_parquet(?)", [str(file)]
+        if not _PLAIN.fullmatch(type_):
+            raise LoadRefused(
+                f"{file}: column {name!r} is nested or binary ({type_}); flatten it to columns of one value, or drop it"
+            )
+    return [d[0] for d in described]
 
 
-def _csv(con: duckdb.DuckDBPyConnection, file: Path) -> tuple[list[str], str, dict[str, object], list[Unread]]:
-    con.execute("DROP TABLE IF EXISTS reject_errors").fetchall()
-    con.execute("DROP TABLE IF EXISTS reject_scans").fetchall()
-    names, delimiter = _header(file)
-    struct = "{" + ", ".join(f"'{n.replace(chr(39), chr(39) * 2)}': 'VARCHAR'" for n in names) + "}"
+_READ_PARQUET = "SELECT * FROM read_parquet(?, hive_partitioning = false)"
+
+
+def _top_level(schema: Sequence[tuple[str, int | None]]) -> list[str]:
+    """The columns of a Parquet schema that is listed depth first, its root before all."""
+    names: list[str] = []
+    below = 0
+    for name, children in schema[1:]:
+        if not below:
+            names.append(name)
+        else:
+            below -= 1
+        below += children or 0
+    return names
+
+
+def _parquet(con: duckdb.DuckDBPyConnection, file: Path, cells: str, columns: Sequence[str]) -> int:
+    chosen = ", ".join(f"nullif({quoted(c)}::VARCHAR, '')" for c in columns)
+    sql = f"INSERT INTO {quoted(cells)} SELECT {chosen} FROM ({_READ_PARQUET})"
+    try:
+        ((count,),) = con.execute(sql, [_literally(file)]).fetchall()
+    except duckdb.Error as error:
+        raise LoadRefused(f"{file}: {_first_lines(error)}") from None
+    return int(count)
+
+
+@dataclass(frozen=True)
+class _Head:
+    """What a CSV file's first record says: its columns' names and its delimiter."""
+
+    names: list[str]
+    delimiter: str
+
+
+def _csv(
+    con: duckdb.DuckDBPyConnection, file: Path, head: _Head, cells: str, columns: Sequence[str]
+) -> tuple[int, list[Unread]]:
+    """Append a CSV file's rows to `cells`, every cell as written; give their number and the rows left out."""
+    for table in ("reject_errors", "reject_scans"):
+        con.execute(f"DROP TABLE IF EXISTS {table}").fetchall()
+    struct = "{" + ", ".join(f"'{n.replace(chr(39), chr(39) * 2)}': 'VARCHAR'" for n in head.names) + "}"
+    chosen = ", ".join(quoted(c) for c in columns)
     sql = (
-        f"SELECT * FROM read_csv($file, columns = {struct}, delim = $delimiter, quote = '\"', escape = '\"', "
-        "header = true, auto_detect = false, store_rejects = true, nullstr = '')"
+        f"INSERT INTO {quoted(cells)} SELECT {chosen} FROM read_csv($file, columns = {struct}, delim = $delimiter, "
+        "quote = '\"', escape = '\"', header = true, auto_detect = false, store_rejects = true, nullstr = '', "
+        f"hive_partitioning = false, max_line_size = {_LONGEST_LINE})"
     )
-    return names, sql, {"file": str(file), "delimiter": delimiter}, []
+    try:
+        ((count,),) = con.execute(sql, {"file": _literally(file), "delimiter": head.delimiter}).fetchall()
+    except duckdb.Error as error:
+        if _MIXED_LINE_ENDS in str(error):
+            return _slowly(con, file, head, cells, columns)
+        raise LoadRefused(f"{file}: {_first_lines(error)}") from None
+    return int(count), _rejected(con, file, head)
 
 
-def _header(file: Path) -> tuple[list[str], str]:
-    """The header's names and the delimiter. Refuses an empty file, a file that is not UTF-8, names that clash."""
-    head = _first_bytes(file)
+def _slowly(
+    con: duckdb.DuckDBPyConnection, file: Path, head: _Head, cells: str, columns: Sequence[str]
+) -> tuple[int, list[Unread]]:
+    """The twin of the fast reading, row by row, for a file whose line ends differ from row to row."""
+    import pyarrow as pa
+
+    width = len(head.names)
+    unread: list[Unread] = []
+    total = 0
+    csv.field_size_limit(_LONGEST_LINE)
+    with _opened(file) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text:
+        reader = csv.reader(text, delimiter=head.delimiter, strict=True)
+
+        def rows() -> Iterator[list[str]]:
+            for row in islice(reader, 1, None):
+                if len(row) == width or (len(row) == width + 1 and not row[-1]):
+                    yield row[:width]
+                elif row or width == 1:
+                    if not row:
+                        yield [""]
+                        continue
+                    said = f"Expected Number of Columns: {width} Found: {len(row)}"
+                    unread.append(
+                        Unread(file.name, reader.line_num, head.delimiter.join(row), said, row[0], head.names[0])
+                    )
+
+        try:
+            readable = rows()
+            while batch := list(islice(readable, _BATCH)):
+                arrays = [pa.array(column, pa.string()) for column in zip(*batch, strict=True)]
+                con.register("arrow_cells", pa.table(arrays, names=[str(i) for i in range(width)]))
+                chosen = ", ".join(f"nullif(\"{head.names.index(c)}\", '')" for c in columns)
+                con.execute(f"INSERT INTO {quoted(cells)} SELECT {chosen} FROM arrow_cells").fetchall()
+                con.unregister("arrow_cells")
+                total += len(batch)
+        except csv.Error as error:
+            raise LoadRefused(f"{file}:{reader.line_num}: {error}; mend the quotes of that line") from None
+        except UnicodeDecodeError as error:
+            byte = error.object[error.start]
+            raise LoadRefused(f"{file}:{reader.line_num + 1}: {_not_utf8(byte)}") from None
+    return total, unread
+
+
+def _header(file: Path) -> _Head:
+    """Refuses an empty file, a file that is not UTF-8, a file without header, names that clash."""
+    head, whole = _first_bytes(file)
     if not head:
         raise LoadRefused(f"{file}: the file is empty (0 bytes): not even a header; nobody was looked at by it")
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise LoadRefused(f"{file}: the file is UTF-16; save it as UTF-8")
+        name = "UTF-32" if head[2:4] == b"\0\0" else "UTF-16"
+        raise LoadRefused(f"{file}:1: the file is {name}; save it as UTF-8")
     try:
         text = head.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        if error.start < len(head) - 4:
+        if whole or error.start < len(head) - 4:
             line = head.count(b"\n", 0, error.start) + 1
-            raise LoadRefused(
-                f"{file}:{line}: byte {head[error.start]:#04x} is not UTF-8 (Latin-1 or cp1252?); save the file as UTF-8"
-            ) from None
+            raise LoadRefused(f"{file}:{line}: {_not_utf8(head[error.start])}") from None
         text = head[: error.start].decode("utf-8-sig")
-    first = text.splitlines()[0] if text.strip() else ""
-    counts = {d: first.count(d) for d in _DELIMITERS}
-    delimiter = max(counts, key=lambda d: counts[d]) if any(counts.values()) else ","
-    names = next(csv.reader(io.StringIO(text), delimiter=delimiter), [])
-    if not names:
-        raise LoadRefused(f"{file}:1: no header")
+    first = _first_record(text)
+    if "\0" in first:
+        raise LoadRefused(f"{file}:1: the header holds NUL bytes (UTF-16 without its mark?); save the file as UTF-8")
+    if not first.strip():
+        raise LoadRefused(f"{file}:1: no header: the first line is blank; the header must stand there")
+    outside = re.sub(r'"[^"]*"', "", first)
+    counts = {d: outside.count(d) for d in _DELIMITERS}
+    delimiter = max(counts, key=lambda d: counts[d])
+    csv.field_size_limit(_LONGEST_LINE)
+    try:
+        names = next(csv.reader(io.StringIO(first, newline=""), delimiter=delimiter, strict=True))
+    except csv.Error as error:
+        raise LoadRefused(f"{file}:1: the header cannot be read ({error}); mend its quotes") from None
     names = [name or f"column_{i}" for i, name in enumerate(names, 1)]
     _unique(names, file)
-    return names, delimiter
+    return _Head(names, delimiter)
 
 
-def _first_bytes(file: Path) -> bytes:
-    size = 1 << 16
-    if file.suffix == ".gz":
-        import gzip
+def _first_record(text: str) -> str:
+    """The text up to the first line end that stands outside quotes."""
+    match = re.match(r'(?:[^"\r\n]|"[^"]*(?:"|\Z))*', text)
+    return match[0] if match else ""
 
-        with gzip.open(file) as packed:
-            return packed.read(size)
-    if file.suffix == ".zst":
+
+def _not_utf8(byte: int) -> str:
+    return f"byte {byte:#04x} is not UTF-8 (Latin-1 or cp1252?); save the file as UTF-8"
+
+
+def _opened(file: Path) -> IO[bytes]:
+    """The file's bytes, unpacked."""
+    suffix = file.suffix.lower()
+    if suffix == ".gz":
+        return gzip.open(file)
+    if suffix == ".zst":
         import pyarrow as pa
 
-        with pa.CompressedInputStream(pa.OSFile(str(file)), "zstd") as stream:
-            return bytes(stream.read(size))
-    with file.open("rb") as stream:
-        return stream.read(size)
+        return io.BufferedReader(pa.CompressedInputStream(pa.OSFile(str(file)), "zstd"))
+    return file.open("rb")
+
+
+def _first_bytes(file: Path) -> tuple[bytes, bool]:
+    """Enough of a file to hold its header, and whether that is all of it."""
+    size = _LONGEST_LINE if file.stat().st_size < _LONGEST_LINE else 1 << 20
+    try:
+        with _opened(file) as stream:
+            head = stream.read(size)
+            return head, len(head) < size
+    except (OSError, EOFError, zlib.error) as error:
+        raise LoadRefused(f"{file}: cannot be read ({error}); is it whole, and packed as its name says?") from None
 
 
 def _unique(names: Sequence[str], file: Path) -> None:
@@ -232,18 +355,44 @@ def _unique(names: Sequence[str], file: Path) -> None:
             )
 
 
-def _rejected(con: duckdb.DuckDBPyConnection, file: Path) -> list[Unread]:
-    rows = con.execute(
-        "SELECT line, any_value(error_type::VARCHAR), any_value(csv_line), any_value(error_message) "
-        "FROM reject_errors GROUP BY line ORDER BY line"
+def _rejected(con: duckdb.DuckDBPyConnection, file: Path, head: _Head) -> list[Unread]:
+    """The rows that the reading left out. Refuses what may have swallowed the rows after it."""
+    rejects = con.execute(
+        "SELECT min(line_byte_position), arg_min(error_type::VARCHAR, error_type), any_value(csv_line), "
+        "any_value(error_message) FROM reject_errors GROUP BY line ORDER BY line"
     ).fetchall()
+    lines = _lines(file, [place for place, *_ in rejects])
     unread = []
-    for line, fault, text, message in rows:
+    for line, (_, fault, text, message) in zip(lines, rejects, strict=True):
         if fault not in ("MISSING COLUMNS", "TOO MANY COLUMNS"):
-            raise LoadRefused(f"{file}:{line}: {message.splitlines()[0]} ({fault.lower()}); fix the line or the file's encoding")
-        cells = next(csv.reader(io.StringIO(text)), [])
-        unread.append(Unread(file.name, line, text, message, cells[0] if cells else None))
+            said = message.splitlines()[0].rstrip(".")
+            raise LoadRefused(f"{file}:{line}: {said}; {_CURE.get(fault, 'mend that line')}")
+        text = text.lstrip("\r\n")
+        cells = next(csv.reader(io.StringIO(text, newline=""), delimiter=head.delimiter), [])
+        unread.append(Unread(file.name, line, text, message, cells[0] if cells else None, head.names[0]))
     return unread
+
+
+_CURE = {
+    "UNQUOTED VALUE": "close the quote, and double a quote that stands inside a quoted cell",
+    "INVALID ENCODING": "save the file as UTF-8",
+    "LINE SIZE OVER MAXIMUM": "is a quote left open there?",
+}
+
+
+def _lines(file: Path, places: Sequence[int]) -> list[int]:
+    """The line, from 1, on which each byte stands; `places` ascend. DuckDB counts records, people count lines."""
+    if not places:
+        return []
+    lines: list[int] = []
+    line, at = 1, 0
+    with _opened(file) as stream:
+        for place in places:
+            while at < place and (block := stream.read(min(place - at, 1 << 20))):
+                line += block.count(b"\n")
+                at += len(block)
+            lines.append(line)
+    return lines
 
 
 def _first_lines(error: Exception) -> str:
