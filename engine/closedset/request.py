@@ -205,5 +205,5 @@ def _fault(one: Any) -> dict[str, Any]:
         return {"place": place, "key": key, "reason": reason, "nearest": near[0]}
     reason = one["msg"].removeprefix("Value error, ")
     value = one.get("input")
-    shown = value if isinstance(value, str | int | float | bool | type(None)) else None
+    shown = _whole_digits(value) if isinstance(value, str | int | float | bool | type(None)) else None
     return {"place": place, "key": key, "reason": f"{key}: {reason}", "value": shown}
