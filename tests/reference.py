@@ -78,6 +78,7 @@ def refuse_malformed(constraints: Any) -> None:
             and isinstance(values, list)
             and bool(values)
             and all(isinstance(v, (str, int, float)) and not isinstance(v, bool) for v in values)
+            and all(str(v).strip() for v in values)
             and isinstance(asked.get("required", True), bool)
         )
         if not good:
@@ -130,7 +131,8 @@ def expansion_lines(asked: Mapping[str, Any], bound: Constraint) -> list[str]:
     """What was asked, as it was understood: one line a value."""
     texts = [str(v) for v in asked["value"]] if bound.op == "in" else [str(asked["value"])]
     if bound.axis is None:
-        return [f"{bound.slot}: {OPS[bound.op]} {', '.join(texts)}"]
+        shown = f"[{', '.join(texts)}]" if bound.op == "in" else texts[0]
+        return [f"{bound.slot}: {OPS[bound.op]} {shown}"]
     lines = []
     for text in texts:
         term = bound.axis.names.get(fold(text))
@@ -138,15 +140,16 @@ def expansion_lines(asked: Mapping[str, Any], bound: Constraint) -> list[str]:
             lines.append(f"{bound.slot}: {text} is on no term of axis {bound.axis.name}")
             continue
         found = expand(bound.axis, bound.op, term)
-        shown = f"{{{', '.join(found)}}}"
+        synonym = fold(text) != fold(term)
+        said, shown = text if synonym else term, f"{{{', '.join(found)}}}"
         if bound.op in ("gte", "lte"):
-            lines.append(f"{bound.slot}: {OPS[bound.op]} {text} → {shown} via order")
-        elif fold(text) != fold(term):
-            lines.append(f"{bound.slot}: {text} → {shown} via synonym")
+            lines.append(f"{bound.slot}: {OPS[bound.op]} {said} → {shown} via order")
         elif len(found) > 1:
-            lines.append(f"{bound.slot}: {text} → {shown} via hierarchy")
+            lines.append(f"{bound.slot}: {said} → {shown} via {'synonym and ' if synonym else ''}hierarchy")
+        elif synonym:
+            lines.append(f"{bound.slot}: {said} → {shown} via synonym")
         else:
-            lines.append(f"{bound.slot}: {text} is a term of axis {bound.axis.name}")
+            lines.append(f"{bound.slot}: {said} is a term of axis {bound.axis.name}")
     return lines
 
 
@@ -194,9 +197,7 @@ def by_kind(stored: Value, asked: Constraint) -> Judged:
     if asked.axis is not None:
         return judge_term(str(stored), asked, asked.axis)
     if isinstance(stored, tuple):
-        return known(
-            judge_days(stored, asked.op, asked.meaning), f"undated_rows_unanswerable:{asked.relation}"
-        )
+        return known(judge_days(stored, asked.op, asked.meaning), f"undated_rows_unanswerable:{asked.relation}")
     if isinstance(stored, Decimal) and asked.op in ("gte", "lte"):
         limit = asked.meaning[0]
         return (stored >= limit if asked.op == "gte" else stored <= limit), frozenset()
@@ -207,15 +208,15 @@ def judge_term(surface: str, asked: Constraint, axis: Terms) -> Judged:
     """True in the expansion (every leaf it may stand for), false outside it, else unknown."""
     if fold(surface) in asked.unknown:
         return TRUE
-    codes = {f"vocabulary_unknown_surface:{asked.slot}"} if asked.unknown else set()
     term, expansion = axis.names.get(fold(surface)), set(asked.meaning)
-    if term is None:
-        codes |= {f"vocabulary_unplaced:{asked.slot}"} if expansion else set()
-    elif term in expansion or axis.leaves(term) <= expansion:
+    leaves = axis.leaves(term) if term is not None else set()
+    if term in expansion or (leaves and leaves <= expansion):
         return TRUE
-    elif axis.leaves(term) & expansion:
-        codes |= {f"vocabulary_coarse:{asked.slot}"}
-    return unknown(*codes) if codes else FALSE
+    if asked.unknown:
+        return unknown(f"vocabulary_unknown_surface:{asked.slot}")
+    if term is None:
+        return unknown(f"vocabulary_unplaced:{asked.slot}")
+    return unknown(f"vocabulary_coarse:{asked.slot}") if leaves & expansion else FALSE
 
 
 def judge_days(stored: Span, op: str, asked: Sequence[Span]) -> bool | None:
@@ -273,7 +274,7 @@ def time_rule(relation: Relation, as_of: str | None) -> dict[str, str | None] | 
             "such as a bare year, is unanswerable)"
         )
         return {"rule": rule, "date_slot": slots[0]}
-    many = "no date slot" if not slots else f"{len(slots)} date slots"
+    many = "no date slot" if not slots else f"{len(slots)} date slots ({', '.join(slots)})"
     rule += f" cannot be placed at {as_of}: the relation declares {many} — unanswerable"
     return {"rule": rule, "date_slot": None}
 
@@ -373,6 +374,7 @@ def describe_group(group: Group, store: Store, relation: Relation, as_of: str | 
         "undated_rows": sum(not row.dated for row in true),
         "unanswerable_rows": times[None],
         "unrecorded_slots": sorted(blank),
+        "absent": {"none": sorted(covered - holding), "not_recorded": sorted(store.universe - covered)},
         "split": {
             "none": len(covered - holding),
             "not_recorded": len(store.universe - covered),

@@ -68,9 +68,7 @@ def read_store(
                 surfaces[name] = _surface(text, record.get(cells[name].column or "") if name in cells else "")
             _undo_reversed_period(values)
             shown = {name: surfaces[name] for name in relation.slots}
-            store.rows[entry.relation].append(
-                Row(entry.relation, entry.table, ordinal, entity, values, shown)
-            )
+            store.rows[entry.relation].append(Row(entry.relation, entry.table, ordinal, entity, values, shown))
     for name, entities in (withheld or {}).items():
         store.rows[name] += [Row(name, "", i, entity, withheld=True) for i, entity in enumerate(entities)]
     for name, rows in store.rows.items():
@@ -88,9 +86,10 @@ def _id(record: Mapping[str, str | None], column: str) -> str:
 
 
 def _surface(text: str | Blank, written: str | None) -> str | None:
-    if isinstance(text, str):
-        return text
-    return (written or "").strip() if text is Blank.UNREADABLE else None
+    """What a reply shows: the cell as its source writes it, or what the map says in its stead."""
+    if text is Blank.EMPTY:
+        return None
+    return written if isinstance(text, Blank) or (written or "").strip() == text else text
 
 
 def _undo_reversed_period(values: dict[str, Value]) -> None:

@@ -1,0 +1,135 @@
+"""Compare the engine with the reference, and with the possible worlds, over many drawn stores.
+
+    python -m tests.agree --stores 20000 --worlds 2000 --seed 0 --processes 2
+
+Prints what was reached (a comparison that meets no verdict proves nothing) and every disagreement with the
+seed that draws it again. Exit 1 on any.
+"""
+
+import argparse
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from tests import reference
+from tests.strategies import random_store, tiny_store
+from tests.test_engine_agrees import contradiction, disagreement, load
+
+BLOCK = 100
+SHOWN = 20
+
+
+@dataclass
+class Tally:
+    stores: int = 0
+    requests: int = 0
+    verdicts: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    found: list[str] = field(default_factory=list)
+
+    def add(self, other: "Tally") -> None:
+        self.stores += other.stores
+        self.requests += other.requests
+        self.verdicts += other.verdicts
+        self.reasons += other.reasons
+        self.found += other.found
+
+
+def against_reference(seed: int) -> Tally:
+    """One general store: every field of every reply."""
+    return compare(seed, random_store, disagreement)
+
+
+def against_worlds(seed: int) -> Tally:
+    """One tiny store: the engine's sets and licence against every completion."""
+    return compare(seed, tiny_store, contradiction)
+
+
+def compare(seed: int, draw: Callable[[int], Any], check: Callable[..., str | None]) -> Tally:
+    tally = Tally(stores=1)
+    pack, mapping, tables, requests = draw(seed)
+    where = f"{draw.__name__}({seed})"
+    try:
+        with load(pack, mapping, tables) as store:
+            for i, request in enumerate(requests):
+                tally.requests += 1
+                told = check(store, pack, mapping, tables, request)
+                if told is not None:
+                    tally.found.append(f"{where}, request {i}: {told}")
+                count(tally, partial(reference.answer, pack, mapping, tables, request))
+    except Exception:
+        tally.found.append(f"{where}: {traceback.format_exc(limit=-3)}")
+    return tally
+
+
+def count(tally: Tally, answer: Callable[[], reference.Answer]) -> None:
+    try:
+        found = answer()
+    except reference.Refused:
+        tally.reasons["(refused)"] += 1
+        return
+    tally.verdicts.update(found.verdicts.values())
+    tally.reasons.update({code.partition(":")[0] for code, _ in found.reasons} or {"(licensed)"})
+
+
+def block(check: Callable[[int], Tally], seeds: range) -> Tally:
+    tally = Tally()
+    for seed in seeds:
+        tally.add(check(seed))
+    return tally
+
+
+def run(check: Callable[[int], Tally], seeds: range, processes: int) -> Tally:
+    blocks = [seeds[i : i + BLOCK] for i in range(0, len(seeds), BLOCK)]
+    tally = Tally()
+    for one in spread(partial(block, check), blocks, processes):
+        tally.add(one)
+        print(f"\r{tally.stores} of {len(seeds)} stores", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    return tally
+
+
+def spread(work: Callable[[range], Tally], blocks: list[range], processes: int) -> Iterator[Tally]:
+    if processes == 1:
+        yield from map(work, blocks)
+        return
+    with ProcessPoolExecutor(processes) as pool:
+        yield from pool.map(work, blocks)
+
+
+def report(name: str, tally: Tally, seconds: float) -> None:
+    print(f"{name}: {tally.stores} stores, {tally.requests} requests, {seconds:.0f} s")
+    print("  verdicts:", ", ".join(f"{k} {v}" for k, v in sorted(tally.verdicts.items())))
+    print("  licences:", ", ".join(f"{k} {v}" for k, v in sorted(tally.reasons.items())))
+    print(f"  disagreements: {len(tally.found)}")
+    for one in tally.found[:SHOWN]:
+        print("   -", one)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.agree", description=__doc__.splitlines()[0])
+    parser.add_argument("--stores", type=int, default=1000, help="general stores, against the reference")
+    parser.add_argument("--worlds", type=int, default=200, help="tiny stores, against the possible worlds")
+    parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    parser.add_argument("--processes", type=int, default=1)
+    args = parser.parse_args()
+    found = 0
+    for name, check, many in (
+        ("reference", against_reference, args.stores),
+        ("worlds", against_worlds, args.worlds),
+    ):
+        began = time.monotonic()
+        tally = run(check, range(args.seed, args.seed + many), args.processes)
+        report(name, tally, time.monotonic() - began)
+        found += len(tally.found)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
