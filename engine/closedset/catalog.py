@@ -11,6 +11,11 @@ class Record(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+def kept_as(column: str) -> str:
+    """The name of an export's column in its table of kept cells: its own, unless DuckDB keeps that name for itself."""
+    return f"{column} (column)" if column.lower() == "rowid" else column
+
+
 class SourceFile(Record):
     """One file as read: `sha256` over its bytes, `rows` without the header, `unreadable` rows among them."""
 

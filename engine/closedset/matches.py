@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from closedset.execute import Run
+from closedset.fold import WHITE_SPACE
 from closedset.pack import PERIOD
 from closedset.plan import Plan, sql_tests
 from closedset.ranking import Ranked
@@ -41,10 +42,11 @@ def names(run: Run, ordinals: Sequence[int]) -> dict[int, tuple[str, str | None]
 
 
 def ordinals(run: Run, ids: Sequence[str]) -> list[int]:
-    """The ordinals of the ids the store holds."""
-    if not ids:
+    """The ordinals of the ids the store holds; ids are trimmed as they were at load."""
+    wanted = sorted({one.strip(WHITE_SPACE) for one in ids})
+    if not wanted:
         return []
-    return [r["ordinal"] for r in run.statement("search/ordinals.sql.j2", {"ids": sorted(set(ids))}).to_pylist()]
+    return [r["ordinal"] for r in run.statement("search/ordinals.sql.j2", {"ids": wanted}).to_pylist()]
 
 
 def deliver(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from closedset import cells
-from closedset.catalog import Catalog, SourceTable
+from closedset.catalog import Catalog, SourceTable, kept_as
 from closedset.cells import Reading
 from closedset.execute import Run
 from closedset.mapping import Cell, Rows
@@ -85,7 +85,10 @@ class Sources:
 
     def _cells(self, cells_table: str, places: set[int]) -> dict[int, dict[str, Any]]:
         table = self._run.statement("search/cells.sql.j2", {"places": sorted(places)}, cells=cells_table)
-        return {row["_place"]: row for row in table.to_pylist()}
+        # By position: the export may have a column of any name.
+        at, *columns = [column.to_pylist() for column in table.columns]
+        names = table.column_names[1:]
+        return {place: dict(zip(names, values, strict=True)) for place, *values in zip(at, *columns, strict=True)}
 
     def _stated(self, row: StoredRow, kept: dict[str, dict[int, dict[str, Any]]]) -> StatedRow:
         source, rows = self._entries[row.entry]
@@ -115,7 +118,7 @@ class Sources:
         if origin is not None and kept[table.cells][row.place].get(origin.ordinal) is not None:
             place = kept[table.cells][row.place][origin.ordinal]
             here, column = self._catalog.table(table.source, origin.table), origin.column
-        raw = kept[here.cells][place][column] if column else None
+        raw = kept[here.cells][place][kept_as(column)] if column else None
         reading = cells.read(raw, cell, slot, self._catalog.pack.vocabulary(slot), null)
         file, at = _file(here, place)
         return SlotReceipt(

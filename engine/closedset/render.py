@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateNotFound, TemplateSyntaxError, meta
+from minijinja import Environment, TemplateError
 
 from closedset.errors import Broken
 from closedset.pack import data_folder
@@ -26,26 +26,28 @@ def quoted(name: str) -> str:
 @lru_cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=FileSystemLoader(data_folder("sql")),
-        undefined=StrictUndefined,
+        loader=_source,
+        undefined_behavior="strict",
+        auto_escape_callback=lambda _: False,
         trim_blocks=True,
         lstrip_blocks=True,
-        keep_trailing_newline=False,
-        auto_reload=False,
+        reload_before_render=False,
     )
-    environment.filters["id"] = quoted
+    environment.add_filter("id", quoted)
     return environment
+
+
+def _source(name: str) -> str | None:
+    file = data_folder("sql") / name
+    return file.read_text(encoding="utf-8") if file.is_file() else None
 
 
 @lru_cache
 def header(name: str) -> dict[str, str]:
     """A template's contract: `does` and the four keys. Refuses (Broken) a header that lacks one of them."""
-    environment = _environment()
-    try:
-        assert environment.loader is not None
-        text = environment.loader.get_source(environment, name)[0]
-    except TemplateNotFound:
-        raise Broken(f"sql/{name}: no such template") from None
+    text = _source(name)
+    if text is None:
+        raise Broken(f"sql/{name}: no such template")
     match = _HEADER.match(text)
     lines = [line[2:].strip() for line in match[1].splitlines()] if match else []
     contract: dict[str, str] = {}
@@ -59,9 +61,9 @@ def header(name: str) -> dict[str, str]:
         if needed not in contract:
             raise Broken(f"sql/{name}:1: the header lacks `{needed}`")
     try:
-        used = meta.find_undeclared_variables(environment.parse(text))
-    except TemplateSyntaxError as error:
-        raise Broken(f"sql/{name}:{error.lineno}: {error.message}") from None
+        used = set(_environment().undeclared_variables_in_str(text))
+    except TemplateError as error:
+        raise Broken(f"sql/{name}:{error.line}: {error.message}") from None
     declared = {word.strip() for word in contract["parameters"].split(",")} - {"none", ""}
     for fault, names in (("used but not declared", used - declared), ("declared but not used", declared - used)):
         for one in sorted(names):
@@ -73,5 +75,8 @@ def header(name: str) -> dict[str, str]:
 def render(name: str, **parameters: Any) -> str:
     """One statement. Parameters are identifiers, numbers of our own making, or fragments rendered before."""
     contract = header(name)
-    body = _environment().get_template(name).render(**parameters)
+    try:
+        body = _environment().render_template(name, **parameters)
+    except TemplateError as error:
+        raise Broken(f"sql/{name}:{error.line}: {error.message}") from None
     return f"-- {name}: {contract['does']}\n" + _HEADER.sub("", body).strip()

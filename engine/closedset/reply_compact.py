@@ -61,8 +61,10 @@ class CompactReply(Block):
     absent: ClassVar[frozenset[str]] = frozenset({"incomplete_because"})
 
 
-def compact(full: FullReply, offset: int, about: Mapping[str, list[str]]) -> CompactReply:
-    """Project a full reply. `about` gives each listed entity's lines; an entity the store holds nothing for has none."""
+def compact(full: FullReply, offset: int, on_pages: int, about: Mapping[str, list[str]]) -> CompactReply:
+    """Project a full reply. `on_pages`: how many matches this request can page through (fewer than the whole
+    set where it names entities). `about` gives each listed entity's lines; an entity the store holds nothing
+    for has none."""
     total, showing = full.counts.matched, len(full.matches)
     end = offset + showing
     return CompactReply(
@@ -71,7 +73,7 @@ def compact(full: FullReply, offset: int, about: Mapping[str, list[str]]) -> Com
         matched=Matched(
             total=total,
             showing=[offset + 1, end] if showing else [0, 0],
-            next_offset=end if showing and end < total else None,
+            next_offset=end if showing and end < on_pages else None,
         ),
         complete=full.coverage.completeness_licensed,
         incomplete_because=_because(full),
@@ -126,11 +128,11 @@ def condition(constraint: Mapping[str, Any]) -> str:
 
 def _more() -> dict[str, Any]:
     """The calls that fetch what this reply leaves out, each as what to change in the same request."""
+    # The offset of a later page would skip the one entity that is asked for.
+    one = {"detail": "full", "entity_ids": ["<entity_id>"], "offset": 0}
     return {
-        "entity": {"call": "search", "same_request_with": {"detail": "full", "entity_ids": ["<entity_id>"]}},
+        "entity": {"call": "search", "same_request_with": one},
         "full": {"call": "search", "same_request_with": {"detail": "full"}},
-        "receipt": {"call": "search", "same_request_with": {"detail": "full", "entity_ids": ["<entity_id>"]},
-                    "read": "matches[].rows[].slot_receipts"},
-        "rows": {"call": "search", "same_request_with": {"detail": "full", "entity_ids": ["<entity_id>"]},
-                 "read": "matches[].rows"},
-    }  # fmt: skip
+        "receipt": {"call": "search", "same_request_with": one, "read": "matches[].rows[].slot_receipts"},
+        "rows": {"call": "search", "same_request_with": one, "read": "matches[].rows"},
+    }

@@ -90,13 +90,12 @@ def _reply(run: Run, raw: object) -> FullReply | CompactReply:
     if asked.entity_ids is not None:
         named = EntitySet.of_ordinals(matches.ordinals(run, asked.entity_ids), run.universe)
     ranked = ranking.rank(run, found.plan, verdicts, max(LIST_LIMIT, asked.offset + asked.page), named)
-    if named is None:
-        page = ranked[asked.offset : asked.offset + asked.page]
-    else:
-        page = [r for r in ranked if r.ordinal in named][asked.offset : asked.offset + asked.page]
+    pages = ranked if named is None else [r for r in ranked if r.ordinal in named]
+    page = pages[asked.offset : asked.offset + asked.page]
     full = reply.assemble(run, found, warrant, ranked[:LIST_LIMIT], page, f"req_{uuid.uuid4().hex}")
     if asked.detail == "full":
         return full
     lines = about.about(run, [r.ordinal for r in page])
     by_id = {m.entity_id: lines[r.ordinal] for m, r in zip(full.matches, page, strict=True) if r.ordinal in lines}
-    return compact(full, asked.offset, by_id)
+    on_pages = len(verdicts.overall.matched) if named is None else len(pages)
+    return compact(full, asked.offset, on_pages, by_id)

@@ -1,8 +1,9 @@
 """Loading an export into a store: files → kept cells → entities, rows, coverage → the next generation."""
 
 import hashlib
+import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _SHRINK = 0.8
+_UNREAD = """
+CREATE TABLE unread (source VARCHAR, table_name VARCHAR, file VARCHAR, line BIGINT, text VARCHAR, fault VARCHAR,
+                     first_cell VARCHAR, first_column VARCHAR)
+"""
 
 
 @dataclass(frozen=True)
@@ -64,17 +69,15 @@ def load(
     if not paths:
         raise LoadRefused("nothing to load: give a folder, files or globs (or --sample for a bundled pack)")
     chosen = _choose(the_map, files.found(paths))
-    fingerprint = _fingerprint(the_pack, the_map, chosen)
+    fingerprint, digests = _fingerprint(the_pack, the_map, chosen)
     target = Path(path)
     if target.exists() and not target.is_dir():
         raise StoreRefused(f"{target}: is a file; a store is a directory")
     with store.loading(target):
-        before = store.Store(target).catalog if store.current(target) is not None else None
-        if before and before.pack.pack != the_pack.pack:
-            raise LoadRefused(f"{target}: holds pack {before.pack.pack}, not {the_pack.pack}; load into another store")
+        before = _before(target, the_pack, the_map.source)
         if before and before.fingerprints.get(the_map.source) == fingerprint:
             return Loaded(before, the_map.source, unchanged=True)
-        catalog = _next(target, before, the_pack, the_map, chosen, fingerprint, accept_shrink)
+        catalog = _next(target, before, the_pack, the_map, chosen, digests, fingerprint, accept_shrink)
     return Loaded(catalog, the_map.source, unchanged=False)
 
 
@@ -87,6 +90,24 @@ def memory(con: duckdb.DuckDBPyConnection, pack: Pack, mapping: Map, data: "dict
         kept.append(files.keep(con, mapping.source, name, f"cells_{len(kept)}", data[name]))
     kept += _defined(con, mapping, kept, len(kept))
     return build.build(con, pack, {mapping.source: mapping}, kept, {}, {}, generation=1)
+
+
+def _before(target: Path, pack: Pack, source: str) -> Catalog | None:
+    """What the store holds now. Refuses a pack that is not the store's, or that its other sources do not fit."""
+    if store.current(target) is None:
+        return None
+    with store.Store(target) as held:
+        before = held.catalog
+    if before.pack.pack != pack.pack:
+        raise LoadRefused(f"{target}: holds pack {before.pack.pack}, not {pack.pack}; load into another store")
+    for other, mapping in before.maps.items():
+        faults = mapping_file.check(mapping, pack) if other != source else []
+        if faults:
+            raise LoadRefused(
+                f"{target}: source {other}, loaded before, does not fit this version of pack {pack.pack}: "
+                f"{faults[0][1]}; keep what it fills in the pack, or load into another store"
+            )
+    return before
 
 
 def _file_tables(mapping: Map) -> list[str]:
@@ -102,15 +123,37 @@ def _choose(mapping: Map, found: Sequence[Path]) -> dict[str, tuple[list[Path], 
     return {name: files.choose(name, mapping, found) for name in _file_tables(mapping)}
 
 
-def _fingerprint(pack: Pack, mapping: Map, chosen: dict[str, tuple[list[Path], list[str]]]) -> str:
-    """A hash over everything a load's outcome depends on: the pack, the map and every file's bytes."""
+@dataclass(frozen=True)
+class _Digest:
+    """A file's bytes when they were hashed, and how to see that they are no longer the same."""
+
+    sha256: str
+    stamp: tuple[int, int]
+
+
+def _stamp(file: Path) -> tuple[int, int]:
+    status = file.stat()
+    return status.st_size, status.st_mtime_ns
+
+
+def _fingerprint(
+    pack: Pack, mapping: Map, chosen: dict[str, tuple[list[Path], list[str]]]
+) -> tuple[str, dict[Path, _Digest]]:
+    """A hash over everything a load's outcome depends on (the pack, the map, every file's bytes), and that of
+    each file."""
     digest = hashlib.sha256(pack.model_dump_json().encode() + mapping.model_dump_json().encode())
+    digests: dict[Path, _Digest] = {}
     for name, (paths, _) in chosen.items():
         for file in paths:
-            digest.update(f"\0{name}\0{file.name}\0".encode())
-            with file.open("rb") as stream:
-                digest.update(hashlib.file_digest(stream, "sha256").digest())
-    return digest.hexdigest()
+            if file not in digests:
+                try:
+                    stamp = _stamp(file)
+                    with file.open("rb") as stream:
+                        digests[file] = _Digest(hashlib.file_digest(stream, "sha256").hexdigest(), stamp)
+                except OSError as error:
+                    raise LoadRefused(f"{file}: cannot be read: {error.strerror}") from None
+            digest.update(f"\0{name}\0{file.name}\0{digests[file].sha256}".encode())
+    return digest.hexdigest(), digests
 
 
 def _next(
@@ -119,27 +162,30 @@ def _next(
     pack: Pack,
     mapping: Map,
     chosen: dict[str, tuple[list[Path], list[str]]],
+    digests: dict[Path, _Digest],
     fingerprint: str,
     accept_shrink: bool,
 ) -> Catalog:
     """Write the next generation beside the current one, then move the pointer."""
     number = (before.generation if before else 0) + 1
     file = store.generation_file(path, number)
-    for leftover in (file, file.with_name(file.name + ".wal")):
-        leftover.unlink(missing_ok=True)
+    _clear(file)
     con = store.connect(file, read_only=False)
     try:
-        kept, unread = _kept(con, path, before, mapping, chosen)
+        kept, unread = _kept(con, path, before, mapping, chosen, digests)
         maps = {**(before.maps if before else {}), mapping.source: mapping}
         fingerprints = {**(before.fingerprints if before else {}), mapping.source: fingerprint}
         catalog = build.build(con, pack, maps, kept, unread, fingerprints, number)
         if before and not accept_shrink:
             _refuse_shrink(before, catalog, mapping.source)
+        for read, digest in digests.items():
+            if _stamp(read) != digest.stamp:
+                raise LoadRefused(f"{read}: changed while it was read; load again when the export is finished")
         _write_catalog(con, catalog)
         con.close()
     except BaseException:
         con.close()
-        file.unlink(missing_ok=True)
+        _clear(file)
         raise
     store.publish(path, number)
     _forget(path, number)
@@ -152,6 +198,7 @@ def _kept(
     before: Catalog | None,
     mapping: Map,
     chosen: dict[str, tuple[list[Path], list[str]]],
+    digests: dict[Path, _Digest],
 ) -> tuple[list[SourceTable], dict[tuple[str, str], list[Unread]]]:
     """All cells of the next generation: the other sources' copied, this one's read from its files."""
     kept: list[SourceTable] = []
@@ -168,15 +215,15 @@ def _kept(
         con.execute("DETACH former").fetchall()
     mine: list[SourceTable] = []
     for name, (paths, notes) in chosen.items():
-        table, faults = files.read(con, mapping.source, name, f"cells_{len(kept) + len(mine)}", paths)
+        cells = f"cells_{len(kept) + len(mine)}"
+        table, faults = files.read(con, mapping.source, name, cells, paths, [digests[p].sha256 for p in paths])
         mine.append(table.model_copy(update={"notes": notes}))
         unread[mapping.source, name] = faults
-    con.execute("CREATE TABLE unread (source VARCHAR, table_name VARCHAR, file VARCHAR, line BIGINT, text VARCHAR, fault VARCHAR, first_cell VARCHAR)").fetchall()
+    con.execute(_UNREAD).fetchall()
     for (source, name), faults in unread.items():
         for fault in faults:
             con.execute(
-                "INSERT INTO unread VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [source, name, fault.file, fault.line, fault.text, fault.fault, fault.first_cell],
+                "INSERT INTO unread VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [source, name, *astuple(fault)]
             ).fetchall()
     return [*kept, *mine, *_defined(con, mapping, mine, len(kept) + len(mine))], unread
 
@@ -227,8 +274,17 @@ def _write_catalog(con: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
     con.execute("CHECKPOINT").fetchall()
 
 
+def _clear(file: Path) -> None:
+    """Remove a generation's file and what DuckDB writes beside it."""
+    for leftover in file.parent.glob(f"{file.name}*"):
+        if leftover.is_dir():
+            shutil.rmtree(leftover, ignore_errors=True)
+        else:
+            leftover.unlink(missing_ok=True)
+
+
 def _forget(path: Path, number: int) -> None:
     """Drop generations that nobody reads by name any more; an open reader keeps its file until it closes."""
     for file in (path / store.GENERATIONS).glob("*.duckdb"):
         if file.stem.isdigit() and int(file.stem) < number:
-            file.unlink(missing_ok=True)
+            _clear(file)

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Decimal
 from typing import Any
 
 import duckdb
@@ -24,6 +24,7 @@ from closedset.catalog import (
     SourceTable,
     Statement,
     StoredRelation,
+    kept_as,
 )
 from closedset.cells import Reading
 from closedset.entity_set import EntitySet, union, width
@@ -167,7 +168,7 @@ def _withhold(
     relation, number = entry.rows.relation, entry.number
     for row in unread.get((entry.source, entry.rows.table), []):
         entity = (row.first_cell or "").strip(WHITE_SPACE)
-        if entry.table.columns[0] == entry.rows.entity and entity:
+        if row.first_column == entry.rows.entity and entity:
             con.execute(
                 "INSERT INTO withheld VALUES (?, ?, ?, ?, ?, ?, ?)",
                 [relation, number, entity, row.file, row.line, row.text, row.fault],
@@ -198,9 +199,15 @@ def _entity_table(
     for source, mapping in maps.items():
         naming: list[Entities | Rows] = [*mapping.entities, *mapping.rows]
         for one in naming:
-            origins.append({"cells": by_name[source, one.table].cells, "entity": one.entity, "name": one.name})
+            origins.append(
+                {
+                    "cells": by_name[source, one.table].cells,
+                    "entity": kept_as(one.entity),
+                    "name": kept_as(one.name) if one.name else None,
+                }
+            )
         for _, said in mapping.statements():
-            origins.append({"cells": by_name[source, said.table].cells, "entity": said.column, "name": None})
+            origins.append({"cells": by_name[source, said.table].cells, "entity": kept_as(said.column), "name": None})
     con.execute(render("load/entity_name.sql.j2", origins=origins), {"white_space": WHITE_SPACE}).fetchall()
     con.execute(render("load/entity.sql.j2")).fetchall()
     con.execute("DROP TABLE entity_name").fetchall()
@@ -247,7 +254,7 @@ def _read_column(
     if cell.column is None:
         held = {"": entry.table.rows}
     else:
-        sql = render("load/distinct_cells.sql.j2", cells=entry.table.cells, column=cell.column)
+        sql = render("load/distinct_cells.sql.j2", cells=entry.table.cells, column=kept_as(cell.column))
         held = dict(con.execute(sql).fetchall())
     vocabulary = pack.vocabulary(slot)
     return _Mapped(slot, cell, vocabulary, {raw: cells.read(raw, cell, slot, vocabulary, null) for raw in held}, held)
@@ -257,7 +264,8 @@ def _columns(entries: list[_Entry], slot_name: str, slot: Slot) -> SlotColumns:
     mapped = [e.mapped[slot_name] for e in entries if slot_name in e.mapped]
     scale = 0
     if slot.type == "number":
-        sizes = [decimals.digits(r.number) for m in mapped for r in m.readings.values() if r.number is not None]
+        numbers = (r.number for m in mapped for r in m.readings.values() if r.number is not None)
+        sizes = [decimals.digits(decimals.trimmed(n)) for n in numbers]
         whole = max((w for w, _ in sizes), default=0)
         scale = min(max((f for _, f in sizes), default=0), decimals.DIGITS - min(whole, decimals.DIGITS))
     return SlotColumns(written=bool(mapped), scale=scale)
@@ -287,10 +295,10 @@ def _place(
                 "type": slot.type,
                 "period": relation.dated and slot_name in PERIOD,
                 "dictionary": dictionary,
-                "column": mapped.cell.column if mapped else None,
+                "column": kept_as(mapped.cell.column) if mapped and mapped.cell.column else None,
             }
         )
-    cells_table, entity = entry.table.cells, entry.rows.entity
+    cells_table, entity = entry.table.cells, kept_as(entry.rows.entity)
     sql = render(
         "load/rows.sql.j2",
         table=table, cells=cells_table, entity=entity, entry=entry.number, slots=slots, dated=relation.dated,
@@ -371,8 +379,10 @@ def _fitting(reading: Reading, scale: int) -> Decimal | None:
     """The number if the column's 38 digits can hold it exactly."""
     if reading.number is None:
         return None
-    whole, fraction = decimals.digits(reading.number)
-    return reading.number if whole + scale <= decimals.DIGITS and fraction <= scale else None
+    whole, fraction = decimals.digits(decimals.trimmed(reading.number))
+    if whole + scale > decimals.DIGITS or fraction > scale:
+        return None
+    return decimals.at_scale(reading.number, scale, ROUND_FLOOR)
 
 
 def _slot_report(mapped: _Mapped, scale: int) -> SlotReport:
@@ -414,7 +424,7 @@ def _coverage(
         for relation, said in mapping.statements():
             sql = render(
                 "load/coverage.sql.j2",
-                cells=by_name[source, said.table].cells, column=said.column, statement=len(statements),
+                cells=by_name[source, said.table].cells, column=kept_as(said.column), statement=len(statements),
             )  # fmt: skip
             ((entities,),) = con.execute(sql, {"white_space": WHITE_SPACE}).fetchall()
             word = "every" if said.every else "listed"

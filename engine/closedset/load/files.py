@@ -336,7 +336,7 @@ def _opened(file: Path) -> IO[bytes]:
 
 def _first_bytes(file: Path) -> tuple[bytes, bool]:
     """Enough of a file to hold its header, and whether that is all of it."""
-    size = _LONGEST_LINE if file.stat().st_size < _LONGEST_LINE else 1 << 20
+    size = 1 << 20
     try:
         with _opened(file) as stream:
             head = stream.read(size)
