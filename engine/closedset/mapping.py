@@ -3,6 +3,7 @@
 Read from `map.yaml`; one map is one source, whose re-load replaces what the former load of it brought.
 """
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,6 +18,21 @@ Texts = tuple[str, ...]
 
 def _one_or_many(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
+
+
+_DIRECTIVES = "aAwdbBmyYHIMSfzZjUWGuVcxXp%"
+
+
+def _readable(formats: Texts) -> Texts:
+    """Refuses a date format that could never read a date, or that would have to guess its year."""
+    for form in formats:
+        directives = re.findall(r"%(.?)", form, re.DOTALL)
+        wrong = next((d for d in directives if d not in _DIRECTIVES or not d), None)
+        if wrong is not None:
+            raise ValueError(f"date format {form!r}: %{wrong} is no strptime directive (write %d, %m, %Y, …)")
+        if not set(directives) & set("yYGcx"):
+            raise ValueError(f"date format {form!r} states no year; write %Y (or %y with a base_year)")
+    return formats
 
 
 class Cell(Declared):
@@ -53,13 +69,18 @@ class Cell(Declared):
         if self.grouping and self.grouping == self.decimal:
             raise ValueError("`decimal` and `grouping` are the same mark")
         if self.pattern is not None:
-            import re
-
             try:
                 re.compile(self.pattern)
             except re.error as error:
                 raise ValueError(f"`pattern` is no regular expression: {error}") from None
+        if self.base_year is not None and not 1 <= self.base_year <= 9900:
+            raise ValueError("`base_year` is the first year of a century, 1 to 9900")
         return self
+
+    @field_validator("dates")
+    @classmethod
+    def _formats(cls, formats: Texts) -> Texts:
+        return _readable(formats)
 
 
 class LookedAt(Declared):
@@ -116,7 +137,8 @@ class Rows(Declared):
 
     @model_validator(mode="after")
     def _dates_are_slots(self) -> "Rows":
-        for name in self.dates:
+        for name, formats in self.dates.items():
+            _readable(formats)
             if name not in self.slots and not (self.period and name in PERIOD):
                 raise ValueError(f"dates.{name}: no such slot in this entry")
         return self
@@ -197,11 +219,24 @@ def check(mapping: Map, pack: Pack) -> list[tuple[yaml_file.Place, str]]:
                 known = ", ".join(relation.slots)
                 message = f"{rows.relation} has no slot {name!r}; it has: {known}"
                 faults.append((("rows", i, "slots", name), message))
+        for name, cell in rows.cells().items():
+            slot = relation.slot(name)
+            faults += _idle(("rows", i, "slots", name), cell, slot.type) if slot else []
     for i, statement in enumerate(mapping.coverage):
         if statement.relation not in pack.relations:
             message = f"pack {pack.pack} declares no relation {statement.relation!r}"
             faults.append((("coverage", i, "relation"), message))
     return faults
+
+
+def _idle(place: yaml_file.Place, cell: Cell, kind: str) -> list[tuple[yaml_file.Place, str]]:
+    """What a cell declares that its slot's type never uses: most often the option stands at the wrong slot."""
+    of = {"dates": "date", "base_year": "date", "excel_serial": "date", "decimal": "number", "grouping": "number"}
+    return [
+        ((*place, option), f"`{option}` is for {needed} slots, and this one is a {kind}")
+        for option, needed in of.items()
+        if needed != kind and getattr(cell, option) != Cell.model_fields[option].default
+    ]
 
 
 def load(path: Path, pack: Pack) -> Map:

@@ -5,14 +5,17 @@ Readers open the current generation read-only and are never blocked; a killed lo
 
 import contextlib
 import os
+import platform
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
+from pydantic import ValidationError
 
 from closedset.catalog import Catalog
 from closedset.entity_set import EntitySet
@@ -98,12 +101,18 @@ class Store:
     def generation(self) -> Generation:
         """The current generation, opened anew when a load has moved `CURRENT`."""
         if self.path is not None:
-            number = current(self.path)
-            if number is None:
-                raise StoreRefused(f"{self.path}: no store here; load one with: closedset load {self.path} --pack NAME PATH")
-            if self._generation is None or number != self._number:
+            while (number := current(self.path)) != self._number or self._generation is None:
+                if number is None:
+                    raise StoreRefused(
+                        f"{self.path}: no store here; load one with: closedset load {self.path} --pack NAME PATH"
+                    )
                 # The former one is not closed: another thread may still read from it; it goes with its last cursor.
-                self._generation, self._number = _open_file(generation_file(self.path, number)), number
+                try:
+                    self._generation, self._number = _open_file(generation_file(self.path, number)), number
+                except StoreRefused:
+                    # A load that ended between the two lines above has dropped the generation it replaced.
+                    if current(self.path) == number:
+                        raise
         assert self._generation is not None
         return self._generation
 
@@ -194,7 +203,13 @@ def _open_file(file: Path) -> Generation:
         ((record,),) = con.execute("SELECT record FROM catalog").fetchall()
     except duckdb.Error as error:
         raise StoreRefused(f"{file}: cannot be opened: {str(error).splitlines()[0]}") from None
-    return Generation(con, Catalog.model_validate_json(record))
+    try:
+        return Generation(con, Catalog.model_validate_json(record))
+    except ValidationError:
+        con.close()
+        raise StoreRefused(
+            f"{file}: written by another version of closedset; load the exports into a new store"
+        ) from None
 
 
 def publish(path: Path, number: int) -> None:
@@ -218,17 +233,29 @@ def _fsync(path: Path) -> None:
 
 @contextlib.contextmanager
 def loading(path: Path) -> Iterator[None]:
-    """Hold the store's load lock. Refuses at once when another process holds it; a dead one has released it."""
+    """Hold the store's load lock. Refuses at once, saying who holds it; a dead process has released it."""
     from filelock import FileLock, Timeout
 
-    path.mkdir(parents=True, exist_ok=True)
-    (path / GENERATIONS).mkdir(exist_ok=True)
-    lock = FileLock(path / "load.lock")
+    holder = path / "load.holder"
     try:
+        path.mkdir(parents=True, exist_ok=True)
+        (path / GENERATIONS).mkdir(exist_ok=True)
+        lock = FileLock(path / "load.lock")
         lock.acquire(timeout=0)
     except Timeout:
-        raise StoreRefused(f"{path}: another load is running (it holds {path / 'load.lock'}); try again when it ends") from None
+        try:
+            who = holder.read_text(encoding="utf-8").strip()
+        except OSError:
+            who = "another process"
+        raise StoreRefused(
+            f"{path}: another load is running ({who} holds {path / 'load.lock'}); try again when it ends"
+        ) from None
+    except OSError as error:
+        raise StoreRefused(f"{error.filename or path}: cannot hold a store: {error.strerror}") from None
     try:
+        since = datetime.now(UTC).isoformat(timespec="seconds")
+        holder.write_text(f"process {os.getpid()} on {platform.node()}, since {since},", encoding="utf-8")
         yield
     finally:
+        holder.unlink(missing_ok=True)
         lock.release()

@@ -225,6 +225,8 @@ def _kept(
             con.execute(
                 "INSERT INTO unread VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [source, name, *astuple(fault)]
             ).fetchall()
+    # All files are read. What a SELECT of a map may name is checked, and from here on no file can be reached at all.
+    con.execute("SET enable_external_access = false").fetchall()
     return [*kept, *mine, *_defined(con, mapping, mine, len(kept) + len(mine))], unread
 
 

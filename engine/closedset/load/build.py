@@ -369,7 +369,8 @@ def _dictionary(mapped: _Mapped, scale: int, surfaces: _Surfaces) -> pa.Table:
 
 def _code(mapped: _Mapped, reading: Reading, surfaces: _Surfaces) -> int | None:
     if reading.unplaced is not None:
-        assert mapped.slot.axis is not None and reading.text is not None
+        assert mapped.slot.axis is not None
+        assert reading.text is not None
         return surfaces.code(mapped.slot.axis, reading.unplaced, reading.text)
     vocabulary = mapped.vocabulary
     return vocabulary.codes[reading.term] if vocabulary and reading.term else None

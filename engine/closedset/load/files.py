@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from glob import glob
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import duckdb
 
@@ -322,15 +322,15 @@ def _not_utf8(byte: int) -> str:
     return f"byte {byte:#04x} is not UTF-8 (Latin-1 or cp1252?); save the file as UTF-8"
 
 
-def _opened(file: Path) -> IO[bytes]:
+def _opened(file: Path) -> BinaryIO:
     """The file's bytes, unpacked."""
     suffix = file.suffix.lower()
     if suffix == ".gz":
-        return gzip.open(file)
+        return cast(BinaryIO, gzip.open(file))
     if suffix == ".zst":
         import pyarrow as pa
 
-        return io.BufferedReader(pa.CompressedInputStream(pa.OSFile(str(file)), "zstd"))
+        return cast(BinaryIO, pa.CompressedInputStream(pa.OSFile(str(file)), "zstd"))
     return file.open("rb")
 
 
