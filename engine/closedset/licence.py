@@ -6,7 +6,7 @@ A reason is listed only if it leaves some entity's membership open or part of th
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from closedset import reasons
 from closedset.catalog import Examples
@@ -16,6 +16,9 @@ from closedset.execute import Run
 from closedset.expansion import Expansion, TermTest
 from closedset.partition import Verdicts, excused
 from closedset.plan import Group, Plan, Scan, sql_tests
+
+if TYPE_CHECKING:
+    from closedset.brief import Compiled
 
 _SHOWN = 3
 
@@ -75,7 +78,14 @@ class _Tally:
     details: dict[str, None] = field(default_factory=dict)
 
 
-def licence(run: Run, plan: Plan, verdicts: Verdicts, unbound: Sequence[Unbound], vacuous: bool) -> Licence:
+def licence(
+    run: Run,
+    plan: Plan,
+    verdicts: Verdicts,
+    unbound: Sequence[Unbound],
+    vacuous: bool,
+    compiled: "Compiled | None" = None,
+) -> Licence:
     """Say why the set is not closed. `vacuous` as for the partition: then unbound preferences count too."""
     whys = [why for scan in plan.scans for why in _whys(run, scan, verdicts)]
     tallies: dict[tuple[str, str], _Tally] = defaultdict(lambda: _Tally(EntitySet.empty(run.universe)))
@@ -94,6 +104,7 @@ def licence(run: Run, plan: Plan, verdicts: Verdicts, unbound: Sequence[Unbound]
     gaps = [Gap(code, subject, len(t.open), "; ".join(t.details)) for (code, subject), t in tallies.items()]
     gaps += _unattributed(run, plan)
     gaps += _unasked(unbound, vacuous)
+    gaps += _uncompiled(compiled)
     gaps.sort(key=lambda g: (reasons.order(g.code), (len(g.subject), g.subject) if g.code == "constraint_unbound" else (0, g.subject)))
     return Licence(tuple(gaps), _unrecorded(plan, whys, verdicts))
 
@@ -102,6 +113,14 @@ def _unasked(unbound: Sequence[Unbound], vacuous: bool) -> list[Gap]:
     return [
         Gap("constraint_unbound", str(u.index), None, u.reason) for u in unbound if u.constraint.required or vacuous
     ]
+
+
+def _uncompiled(compiled: "Compiled | None") -> list[Gap]:
+    """What a brief asked that did not run: constraints that its words do not bear out, sentences that became none."""
+    if compiled is None:
+        return []
+    counts = {"constraints_dropped": len(compiled.dropped), "brief_uncompiled": len(compiled.uncompiled)}
+    return [Gap(code, "", count) for code, count in counts.items() if count]
 
 
 def _never_looked(run: Run, group: Group, verdicts: Verdicts, tallies: dict[tuple[str, str], _Tally]) -> None:

@@ -12,6 +12,20 @@ NO_RELATION_DECLARED = "workspace_declares_no_relation"
 #: Reasons why a complete set was delivered in part.
 NARROWED = "narrowed"
 TRUNCATED = "truncated"
+#: Reasons why a compiled constraint was dropped (`compiled.dropped`), beside RELATION_UNKNOWN and SLOT_UNKNOWN.
+QUOTE_EMPTY = "quote_empty"
+QUOTE_NOT_IN_BRIEF = "quote_not_in_brief"
+QUOTE_NOT_WHOLE_WORDS = "quote_not_whole_words"
+QUOTE_CROSSES_SENTENCES = "quote_crosses_sentences"
+SPAN_AMBIGUOUS = "span_ambiguous"
+OP_UNKNOWN = "op_unknown"
+KEY_UNKNOWN = "key_unknown"
+VALUE_UNANSWERABLE = "value_unanswerable"
+CONSTRAINT_MALFORMED = "constraint_malformed"
+CONSTRAINTS_TOO_MANY = "constraints_too_many"
+TOOL_CALLED_AGAIN = "tool_called_again"
+AS_OF_NO_MONTH = "as_of_no_month"
+AS_OF_NOT_IN_BRIEF = "as_of_not_in_brief"
 
 
 @dataclass(frozen=True)
@@ -34,12 +48,12 @@ LICENCE: tuple[Reason, ...] = (
         "Ask with a key that reads all sources, or read the answer as one about your own scope.",
     ),
     Reason(
-        "constraints_dropped", "", "",
+        "constraints_dropped", "", "constraints",
         "Part of what the brief was compiled to could not be traced to its words and did not run.",
         "Read the dropped constraints under `compiled`, correct them, and send constraints.",
     ),
     Reason(
-        "brief_uncompiled", "", "",
+        "brief_uncompiled", "", "sentences",
         "A sentence of the brief became no constraint: that part was not searched.",
         "Reword the sentence, or send the constraint it means.",
     ),
@@ -121,6 +135,24 @@ UNBOUND = {
     RELATION_UNKNOWN: "The pack declares no relation of that name.",
     SLOT_UNKNOWN: "The relation declares no slot of that name.",
     VOCABULARY_UNBOUND: "The slot's axis has no vocabulary, so nothing can vouch for its values.",
+}
+#: What a dropped constraint's reason means.
+DROPPED = {
+    QUOTE_EMPTY: "It quotes nothing, so nothing shows that the brief asks it.",
+    QUOTE_NOT_IN_BRIEF: "The brief does not say what it quotes: the constraint came from nowhere.",
+    QUOTE_NOT_WHOLE_WORDS: "What it quotes stands in the brief only inside longer words.",
+    QUOTE_CROSSES_SENTENCES: "What it quotes runs from one sentence into the next.",
+    SPAN_AMBIGUOUS: "What it quotes stands in the brief more than once, and its span is on none of them.",
+    RELATION_UNKNOWN: UNBOUND[RELATION_UNKNOWN],
+    SLOT_UNKNOWN: UNBOUND[SLOT_UNKNOWN],
+    OP_UNKNOWN: "The slot's type has no such op.",
+    KEY_UNKNOWN: "It carries a key that no constraint has, so it may mean more than could run.",
+    VALUE_UNANSWERABLE: "Its value is none that the slot's type can be asked.",
+    CONSTRAINT_MALFORMED: "It has not the form of a constraint.",
+    CONSTRAINTS_TOO_MANY: "It stands beyond the most constraints that one brief may become.",
+    TOOL_CALLED_AGAIN: "It stands in a second tool call: only the first is the compile.",
+    AS_OF_NO_MONTH: "The month it asks at is not written YYYY-MM.",
+    AS_OF_NOT_IN_BRIEF: "The brief does not write the year of the month it asks at.",
 }
 NOTHING_RAN = {
     NO_CONSTRAINT_BOUND: "No constraint of the request could run.",

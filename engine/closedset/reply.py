@@ -15,6 +15,7 @@ from closedset.ranking import Ranked
 from closedset.receipt import SlotReceipt
 from closedset.reply_full import (
     AbsenceBlock,
+    CompiledBlock,
     ConstraintCount,
     Counts,
     Coverage,
@@ -39,6 +40,7 @@ from closedset.reply_full import (
 )
 
 if TYPE_CHECKING:
+    from closedset.brief import Compiled
     from closedset.search import Answer
 
 _SETS = ("none", "not_recorded", "undetermined")
@@ -81,7 +83,8 @@ def assemble(
         unbound_because=_unbound_because(run, found),
         ranking=ranking.NAME,
         as_of=found.asked.as_of,
-        as_of_source="request" if found.asked.as_of else None,
+        as_of_source=found.as_of_source,
+        compiled=_compiled(found.compiled),
         list_limit=found.asked.list_limit,
         expansion=[line for _, e in sorted(found.plan.expansions.items()) for line in e.lines],
         counts=_counts(run, found),
@@ -90,11 +93,29 @@ def assemble(
         matches=[_match(m) for m in delivered],
         truncated=hidden > 0,
         **{s: _listings(found, lists, s) for s in _SETS},
-        gaps=Gaps(unbound=[UnboundGap(index=u.index, reason=u.reason) for u in found.unbound], dropped=[], uncompiled=[]),
+        gaps=Gaps(
+            unbound=[UnboundGap(index=u.index, reason=u.reason) for u in found.unbound],
+            dropped=found.compiled.dropped if found.compiled else [],
+            uncompiled=found.compiled.uncompiled if found.compiled else [],
+        ),
         provenance=Provenance(declared=sum(len(m.rows) for m in delivered), extracted=0),
         coverage=_coverage(warrant, hidden),
         licence=_licence(warrant, hidden),
         map_version=run.catalog.map_version,
+    )
+
+
+def _compiled(compiled: "Compiled | None") -> CompiledBlock | None:
+    if compiled is None:
+        return None
+    return CompiledBlock(
+        brief=compiled.brief,
+        constraints=[c.as_sent() for c in compiled.constraints],
+        dropped=compiled.dropped,
+        uncompiled=compiled.uncompiled,
+        as_of=compiled.as_of,
+        model=compiled.model,
+        usage=compiled.usage_said,
     )
 
 

@@ -251,6 +251,20 @@ class LicenceBlock(Block):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CompiledBlock(Block):
+    """What a brief became. `constraints` has the shape of the request's own; `model` and `usage` are null where no
+    model was called; `usage.cost_usd` is null where the price is not known."""
+
+    brief: str
+    constraints: list[dict[str, Any]]
+    dropped: list[dict[str, Any]]
+    uncompiled: list[dict[str, Any]]
+    as_of: str | None
+    model: str | None
+    usage: dict[str, Any] | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class FullReply(Block):
     """The whole warrant of one search."""
 
@@ -261,6 +275,7 @@ class FullReply(Block):
     ranking: str
     as_of: str | None
     as_of_source: str | None
+    compiled: CompiledBlock | None = None
     list_limit: int | None = None
     expansion: list[str]
     counts: Counts
@@ -276,4 +291,4 @@ class FullReply(Block):
     coverage: Coverage
     licence: LicenceBlock
     map_version: str
-    absent: ClassVar[frozenset[str]] = frozenset({"unbound_because", "list_limit"})
+    absent: ClassVar[frozenset[str]] = frozenset({"unbound_because", "compiled", "list_limit"})

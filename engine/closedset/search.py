@@ -1,10 +1,11 @@
 """The conductor: a request through every stage, top to bottom. Read this file first.
 
-request → constraint → expansion → plan → partition → licence → ranking → matches → reply
+request (→ brief) → constraint → expansion → plan → partition → licence → ranking → matches → reply
 """
 
 import uuid
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -12,7 +13,6 @@ from closedset import about, constraint, expansion, licence, matches, partition,
 from closedset import plan as planning
 from closedset.constraint import Bound, Unbound
 from closedset.entity_set import EntitySet
-from closedset.errors import CompileUnavailable
 from closedset.execute import Run
 from closedset.licence import Licence
 from closedset.partition import Verdict, Verdicts
@@ -22,13 +22,18 @@ from closedset.reply_full import FullReply
 from closedset.request import LIST_LIMIT, Request
 from closedset.store import Generation
 
+if TYPE_CHECKING:
+    from closedset.brief import Compiled, Model
+
 
 @dataclass(frozen=True)
 class Answer:
-    """A request's answer before any page of it is delivered. `vacuous`: nothing that was required could run,
-    so nobody may be called matched."""
+    """A request's answer before any page of it is delivered. `compiled` is what its brief became; `vacuous`: nothing
+    that was required could run, so nobody may be called matched."""
 
     asked: Request
+    as_of_source: str | None
+    compiled: "Compiled | None"
     bound: tuple[Bound, ...]
     unbound: tuple[Unbound, ...]
     plan: Plan
@@ -36,20 +41,26 @@ class Answer:
     vacuous: bool
 
 
-def answer(run: Run, raw: object) -> Answer:
+def answer(run: Run, raw: object, model: "Model | None" = None) -> Answer:
     """Decide every entity's verdict. Refuses (RequestRefused) what never made sense, and a brief
     (CompileUnavailable) where there is no model."""
     asked = request.parse(raw)
-    if asked.brief is not None:
-        raise CompileUnavailable
+    compiled, as_of_source = None, "request" if asked.as_of else None
     pack = run.catalog.pack
+    if asked.brief is not None:
+        from closedset.brief import compile_brief
+
+        compiled = compile_brief(pack, asked.brief, model)
+        asked = compiled.over(asked)
+        as_of_source = as_of_source or ("compiled" if asked.as_of else None)
     both = constraint.bind(pack, asked.constraints or [])
     bound = tuple(b for b in both if isinstance(b, Bound))
     unbound = tuple(b for b in both if isinstance(b, Unbound))
     expansions = [expansion.expand(b, _scale(run, b), run.surface_code) for b in bound]
     plan = planning.plan(run.catalog, expansions, asked.as_of)
-    vacuous = not plan.required and (not bound or any(u.constraint.required for u in unbound))
-    return Answer(asked, bound, unbound, plan, partition.judge(run, plan, vacuous), vacuous)
+    unasked = any(u.constraint.required for u in unbound) or not (compiled is None or compiled.whole)
+    vacuous = not plan.required and (not bound or unasked)
+    return Answer(asked, as_of_source, compiled, bound, unbound, plan, partition.judge(run, plan, vacuous), vacuous)
 
 
 def _scale(run: Run, bound: Bound) -> int:
@@ -57,24 +68,24 @@ def _scale(run: Run, bound: Bound) -> int:
     return columns.scale if columns else 0
 
 
-def search(generation: Generation, raw: object) -> FullReply | CompactReply:
-    """Answer a request with the reply its `detail` asks for."""
-    return _reply(Run(generation), raw)
+def search(generation: Generation, raw: object, model: "Model | None" = None) -> FullReply | CompactReply:
+    """Answer a request with the reply its `detail` asks for; `model` compiles a brief."""
+    return _reply(Run(generation), raw, model)
 
 
-def explain(generation: Generation, raw: object) -> list[Step]:
+def explain(generation: Generation, raw: object, model: "Model | None" = None) -> list[Step]:
     """Answer a request and give the statements that did, in order, as they ran."""
     run = Run(generation)
-    _reply(run, raw)
+    _reply(run, raw, model)
     return run.steps
 
 
-def the_partition(generation: Generation, raw: object) -> pa.Table:
+def the_partition(generation: Generation, raw: object, model: "Model | None" = None) -> pa.Table:
     """Every entity's verdict: `entity_id`, `verdict`, in id order; nothing per entity passes through Python."""
     import pyarrow.compute as pc
 
     run = Run(generation)
-    found = answer(run, raw).verdicts.overall
+    found = answer(run, raw, model).verdicts.overall
     ids = run.statement("search/all_entities.sql.j2")
     verdicts = pa.nulls(run.universe, pa.string())
     for verdict in Verdict:
@@ -82,10 +93,10 @@ def the_partition(generation: Generation, raw: object) -> pa.Table:
     return pa.table({"entity_id": ids.column("entity_id"), "verdict": verdicts})
 
 
-def _reply(run: Run, raw: object) -> FullReply | CompactReply:
-    found = answer(run, raw)
+def _reply(run: Run, raw: object, model: "Model | None") -> FullReply | CompactReply:
+    found = answer(run, raw, model)
     asked, verdicts = found.asked, found.verdicts
-    warrant = licence.licence(run, found.plan, verdicts, found.unbound, found.vacuous)
+    warrant = licence.licence(run, found.plan, verdicts, found.unbound, found.vacuous, found.compiled)
     named = None
     if asked.entity_ids is not None:
         named = EntitySet.of_ordinals(matches.ordinals(run, asked.entity_ids), run.universe)

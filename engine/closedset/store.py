@@ -24,6 +24,7 @@ from closedset.errors import StoreRefused
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from closedset.brief import Model
     from closedset.mapping import Map
     from closedset.pack import Pack
     from closedset.plan import Step
@@ -120,24 +121,24 @@ class Store:
     def catalog(self) -> Catalog:
         return self.generation().catalog
 
-    def search(self, request: object) -> "FullReply | CompactReply":
+    def search(self, request: object, model: "Model | None" = None) -> "FullReply | CompactReply":
         """Answer a request (a dict or a `Request`). Refuses (RequestRefused) what never made sense;
-        gaps are in the reply."""
+        gaps are in the reply. `model` compiles a brief; without one the environment's does."""
         from closedset import search
 
-        return search.search(self.generation(), request)
+        return search.search(self.generation(), request, model)
 
-    def partition(self, request: object) -> "pa.Table":
+    def partition(self, request: object, model: "Model | None" = None) -> "pa.Table":
         """The whole partition of a request's universe: one row an entity (`entity_id`, `verdict`), in id order."""
         from closedset import search
 
-        return search.the_partition(self.generation(), request)
+        return search.the_partition(self.generation(), request, model)
 
-    def explain(self, request: object) -> "list[Step]":
+    def explain(self, request: object, model: "Model | None" = None) -> "list[Step]":
         """Run the request and give its steps: a sentence, a grain and the SQL of each, as run."""
         from closedset import search
 
-        return search.explain(self.generation(), request)
+        return search.explain(self.generation(), request, model)
 
     def close(self) -> None:
         if self._generation is not None:

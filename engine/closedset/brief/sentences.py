@@ -76,15 +76,16 @@ class Sentence:
 
 
 def sentences(brief: str) -> list[Sentence]:
-    """The brief's sentences in order; text without a letter or digit is none.
+    """The brief's sentences in order. Text without a letter or digit is none, unless it is the whole brief.
 
     >>> [s.text for s in sentences("Dr. Quist's team in the U.S. Passed.\\n- in DACH\\n- Sales 🚀")]
     ["Dr. Quist's team in the U.S.", 'Passed.', '- in DACH', '- Sales 🚀']
     """
     found = []
-    for start, end in _pieces(brief):
+    wordless = not any(c.isalnum() for c in brief)
+    for start, end in [(0, len(brief))] if wordless else _pieces(brief):
         text = brief[start:end]
-        if any(c.isalnum() for c in text):
+        if any(c.isalnum() for c in text) or (wordless and text.strip()):
             start += len(text) - len(text.lstrip())
             text = text.strip()
             found.append(Sentence(start, start + len(text), text))
