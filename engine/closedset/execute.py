@@ -44,7 +44,8 @@ class Run:
             name=template.removesuffix(".sql.j2"),
             sentence=sentence or contract["does"],
             grain=contract["grain"],
-            sql=sql if not sentence else f"-- {sentence}\n{sql}",
+            # The sentence repeats what was asked; on one line, no line end in it can leave the comment.
+            sql=sql if not sentence else f"-- {' '.join(sentence.split())}\n{sql}",
             parameters=values,
             sets={name: size for name, size in self._sets.items() if f"{name}" in sql},
         )

@@ -64,7 +64,7 @@ def header(name: str) -> dict[str, str]:
         used = set(_environment().undeclared_variables_in_str(text))
     except TemplateError as error:
         raise Broken(f"sql/{name}:{error.line}: {error.message}") from None
-    declared = {word.strip() for word in contract["parameters"].split(",")} - {"none", ""}
+    declared = _declared(contract)
     for fault, names in (("used but not declared", used - declared), ("declared but not used", declared - used)):
         for one in sorted(names):
             spots = (i for i, line in enumerate(text.splitlines(), 1) if re.search(rf"\b{re.escape(one)}\b", line))
@@ -72,9 +72,18 @@ def header(name: str) -> dict[str, str]:
     return contract
 
 
+def _declared(contract: dict[str, str]) -> set[str]:
+    return {word.strip() for word in contract["parameters"].split(",")} - {"none", ""}
+
+
 def render(name: str, **parameters: Any) -> str:
-    """One statement. Parameters are identifiers, numbers of our own making, or fragments rendered before."""
+    """One statement. Parameters are identifiers, numbers of our own making, or fragments rendered before.
+    Refuses (Broken) a declared parameter that is not given, and a given one that is not declared."""
     contract = header(name)
+    declared = _declared(contract)
+    for fault, names in (("not given", declared - set(parameters)), ("given but not declared", set(parameters) - declared)):
+        for one in sorted(names):
+            raise Broken(f"sql/{name}:1: parameter {one} is {fault}")
     try:
         body = _environment().render_template(name, **parameters)
     except TemplateError as error:
