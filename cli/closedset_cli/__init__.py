@@ -1,0 +1,1 @@
+"""The command `closedset`: a thin user of the library `closedset`."""

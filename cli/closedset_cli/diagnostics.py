@@ -1,0 +1,55 @@
+"""How a command ends: every exit code, and what stderr says for each kind of end.
+
+stdout is the reply and nothing else; stderr is talk. A message names the place, the value and the fix.
+"""
+
+import os
+import traceback
+from enum import IntEnum
+
+from closedset.errors import Broken, ClosedsetError, CompileUnavailable
+
+DEBUG = "CLOSEDSET_DEBUG"
+
+
+class ExitCode(IntEnum):
+    """An answer with gaps is an answer: it exits 0 and says `licence: withheld`."""
+
+    OK = 0
+    REFUSED = 2
+    UNAVAILABLE = 69
+    BROKEN = 70
+    INTERRUPTED = 130
+
+
+class UsageRefused(Exception):
+    """The command line itself makes no sense; its text names the option and the fix."""
+
+
+class PipeClosed(Exception):
+    """Whoever read stdout has had enough (`| head`): no failure, and nothing to say."""
+
+
+def ended(error: BaseException, interrupted: bool) -> tuple[ExitCode, str]:
+    """The exit code of an exception and what to say of it (nothing, for a pipe or a Ctrl-C).
+
+    `interrupted`: Ctrl-C was pressed, so whatever was raised after it is its echo.
+    """
+    if isinstance(error, PipeClosed):
+        return ExitCode.OK, ""
+    if interrupted or isinstance(error, KeyboardInterrupt):
+        return ExitCode.INTERRUPTED, ""
+    if isinstance(error, CompileUnavailable):
+        return ExitCode.UNAVAILABLE, f"unavailable: {error}: -w 'relation.slot = value'"
+    if isinstance(error, UsageRefused | ClosedsetError) and not isinstance(error, Broken):
+        return ExitCode.REFUSED, f"refused: {error}"
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename else ""
+        return ExitCode.REFUSED, f"refused: {place}{error.strerror or error}"
+    if os.environ.get(DEBUG):
+        return ExitCode.BROKEN, "".join(traceback.format_exception(error)).rstrip()
+    first = next((line for line in str(error).splitlines() if line.strip()), "no message")
+    return ExitCode.BROKEN, (
+        f"broken: {type(error).__name__}: {first} (a fault of closedset, not of what you asked; please report it "
+        f"with your command; {DEBUG}=1 shows where)"
+    )

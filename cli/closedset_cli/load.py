@@ -1,0 +1,182 @@
+"""`closedset load`: an export into a store, and the report whose figures add up."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from closedset_cli import streams, words
+from closedset_cli.diagnostics import UsageRefused
+from closedset_cli.format import Report
+from closedset_cli.sheet import Cell, Sheet
+
+if TYPE_CHECKING:
+    from closedset.catalog import Catalog, Examples
+    from closedset.load import Loaded
+
+_NEAR_SHOWN = 10
+
+
+def load(
+    store: Annotated[str, typer.Argument(metavar="STORE", help="The store's directory; made if it is not there.")],
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="PATH…", help="Folders, files or globs of CSV and Parquet.", show_default=False),
+    ] = None,
+    pack: Annotated[
+        str | None,
+        typer.Option("--pack", metavar="NAME|FILE", help="A bundled pack's name, a pack.yaml, or its folder."),
+    ] = None,
+    map_file: Annotated[
+        str | None,
+        typer.Option("--map", metavar="FILE", help="The map of this export (default: map.yaml beside the pack)."),
+    ] = None,
+    sample: Annotated[bool, typer.Option("--sample", help="Load a bundled pack's own export.")] = False,
+    accept_shrink: Annotated[
+        bool, typer.Option("--accept-shrink", help="Load an export that lost more than a fifth of what was loaded.")
+    ] = False,
+    output: Annotated[Report, typer.Option("--format", help="How the report is written.")] = Report.TABLE,
+) -> None:
+    """Load an export into a store.
+
+    It becomes the store's next generation; the report says what became of every row.
+    """
+    if pack is None:
+        from closedset.pack import bundled
+
+        raise UsageRefused(f"--pack is missing: name a pack.yaml, or one that is bundled: {', '.join(bundled())}")
+    if not paths and not sample:
+        raise UsageRefused("nothing to load: give folders, files or globs, or --sample for a bundled pack's own export")
+    from closedset.load import load as load_export
+
+    with streams.progress(f"loading {store}"):
+        loaded = load_export(store, pack, paths or [], mapping=map_file, sample=sample, accept_shrink=accept_shrink)
+    aside = [] if sample else _aside(loaded, paths or [])
+    if output is Report.JSON:
+        from closedset_cli.csv_lines import as_json
+
+        streams.reply(as_json(_record(loaded, aside), indent=2) + "\n")
+    else:
+        report(loaded, aside).send()
+
+
+def _aside(loaded: "Loaded", paths: list[str]) -> list[str]:
+    """Files that were given and that no table of the map reads."""
+    from closedset.load.files import found
+
+    notes = _notes(loaded)
+    used = {Path(f.path).resolve() for t in loaded.catalog.tables if t.source == loaded.source for f in t.files}
+    return [str(f) for f in found(paths) if f.resolve() not in used and not any(f.name in note for note in notes)]
+
+
+def _notes(loaded: "Loaded") -> list[str]:
+    return [note for t in loaded.catalog.tables if t.source == loaded.source for note in t.notes]
+
+
+def _record(loaded: "Loaded", aside: list[str]) -> dict[str, Any]:
+    catalog, source = loaded.catalog, loaded.source
+    return {
+        "source": source,
+        "pack": catalog.pack.pack,
+        "unchanged": loaded.unchanged,
+        "generation": catalog.generation,
+        "loaded_at": catalog.loaded_at,
+        "universe": catalog.universe,
+        "files": [
+            {"table": t.table, **f.model_dump()} for t in catalog.tables if t.source == source for f in t.files
+        ],
+        "left_aside": [*_notes(loaded), *aside],
+        "entries": [r.model_dump(exclude={"source"}) for r in catalog.reports if r.source == source],
+        "coverage": [s.model_dump(exclude={"source"}) for s in catalog.statements if s.source == source],
+        "relations": {n: r.model_dump(include={"rows", "covered"}) for n, r in catalog.relations.items()},
+        "near_duplicates": [list(pair) for pair in catalog.near_duplicates],
+        "other_sources": [s for s in catalog.sources if s != source],
+    }
+
+
+def report(loaded: "Loaded", aside: list[str]) -> Sheet:
+    """The load report as a table."""
+    catalog, source = loaded.catalog, loaded.source
+    sheet = Sheet()
+    new = f"loaded as generation {catalog.generation}"
+    said = "unchanged: these bytes were loaded before" if loaded.unchanged else new
+    sheet.heading(f"source {source}", f" of pack {catalog.pack.pack}: {said}")
+    sheet.line(f"universe {catalog.universe} entities", indent=2)
+    others = [s for s in catalog.sources if s != source]
+    if others:
+        sheet.line(f"the store also holds: {', '.join(others)}", indent=2)
+    sheet.heading("rows", " (read = loaded + withheld + unattributed)")
+    rows: list[list[Cell]] = [["relation", "table", "read", "loaded", "withheld", "unattributed"]]
+    mine = [r for r in catalog.reports if r.source == source]
+    for entry in mine:
+        figures: list[Cell] = [str(f) for f in (entry.read, entry.loaded, entry.withheld, entry.unattributed)]
+        rows.append([entry.relation, entry.table, *figures])
+    sheet.columns(rows, right=(2, 3, 4, 5))
+    _slots(sheet, loaded)
+    for entry in mine:
+        for count, what in (
+            (entry.reversed_periods, "periods end before they start: unreadable"),
+            (entry.empty_periods, "periods end in the month they start: never active"),
+        ):
+            if count:
+                sheet.line((f"{entry.relation} from {entry.table}: {count} {what}", "yellow"), indent=2)
+    _coverage(sheet, loaded)
+    _files(sheet, loaded, aside)
+    _near(sheet, catalog)
+    return sheet
+
+
+def _slots(sheet: Sheet, loaded: "Loaded") -> None:
+    sheet.heading("slots", " (rows by what their cell says)")
+    rows: list[list[Cell]] = [["slot", "recorded", "of these unplaced", "empty", "unreadable"]]
+    texts: list[tuple[str, str, Examples]] = []
+    for entry in (r for r in loaded.catalog.reports if r.source == loaded.source):
+        for name, slot in entry.slots.items():
+            place = f"{entry.relation}.{name}"
+            figures = (slot.recorded, slot.unplaced.rows, slot.empty, slot.unreadable.rows)
+            rows.append([place, *(str(f) for f in figures)])
+            texts += [(place, "unreadable", slot.unreadable), (place, "on no term", slot.unplaced)]
+    sheet.columns(rows, right=(1, 2, 3, 4))
+    for place, what, examples in texts:
+        if examples.rows:
+            shown = ", ".join(f"{text!r} in {count}" for text, count in examples.texts)
+            more = examples.distinct - len(examples.texts)
+            rest = f" and {more} more" if more > 0 else ""
+            all_of_it = f" ({examples.rows} rows, {examples.distinct} texts)"
+            sheet.line((f"{place} {what}", "yellow"), f": {shown}{rest}{all_of_it}", indent=2)
+
+
+def _coverage(sheet: Sheet, loaded: "Loaded") -> None:
+    catalog = loaded.catalog
+    sheet.heading("looked at")
+    rows: list[list[Cell]] = []
+    for name, relation in catalog.relations.items():
+        said = [f"{s.said} ({s.entities})" for s in catalog.statements if s.relation == name]
+        how = "; ".join(said) if said else "only entities with a row" if relation.table else "no load fills it"
+        rows.append([name, words.of(relation.covered, catalog.universe), how])
+    sheet.columns(rows, right=(1,))
+
+
+def _files(sheet: Sheet, loaded: "Loaded", aside: list[str]) -> None:
+    sheet.heading("files")
+    rows: list[list[Cell]] = []
+    for table in loaded.catalog.tables:
+        if table.source == loaded.source:
+            for file in table.files:
+                bad = f", {file.unreadable} unreadable" if file.unreadable else ""
+                rows.append([table.table, file.path, f"{file.rows} rows{bad}", f"sha256 {file.sha256[:12]}"])
+    sheet.columns(rows)
+    for note in _notes(loaded):
+        sheet.line((note, "yellow"), indent=2)
+    for file_name in aside:
+        sheet.line((f"left aside: {file_name} (no table of the map reads it)", "yellow"), indent=2)
+
+
+def _near(sheet: Sheet, catalog: "Catalog") -> None:
+    pairs = catalog.near_duplicates
+    if not pairs:
+        return
+    sheet.heading("ids that differ only a little", f": {len(pairs)} pairs, kept as different entities")
+    sheet.columns([(repr(a), repr(b)) for a, b in pairs[:_NEAR_SHOWN]])
+    if len(pairs) > _NEAR_SHOWN:
+        sheet.line(f"and {len(pairs) - _NEAR_SHOWN} more (--format json lists them)", indent=2)

@@ -1,0 +1,102 @@
+"""The command `closedset`: its sub-commands, and the one place where a process of it ends.
+
+A command is a file of its own; nothing heavy is imported before the command that needs it runs.
+"""
+
+import signal
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from types import FrameType
+from typing import Annotated
+
+import typer
+from typer.main import get_command
+
+from closedset_cli import diagnostics, streams
+from closedset_cli.diagnostics import ExitCode, UsageRefused
+
+#: The sub-commands in the order help lists them: each is the function of that name in the file of that name.
+COMMANDS = ("demo", "load", "search", "schema", "explain")
+
+
+def app(commands: Sequence[str] = COMMANDS) -> typer.Typer:
+    """The command with some of its sub-commands: a process that runs one need not build the others."""
+    built = typer.Typer(
+        name="closedset",
+        help="Answers \"all of them\" questions over exported tables, and says whether the answer is all of them.",
+        epilog="Exit codes: 0 answered (gaps included), 2 refused, 69 unavailable, 70 broken, 130 interrupted.",
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        invoke_without_command=True,
+    )
+    built.callback()(_options)
+    for name in commands:
+        built.command(name)(getattr(import_module(f"closedset_cli.{name}"), name))
+    return built
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        import closedset
+
+        streams.reply(f"closedset {closedset.__version__}\n")
+        raise typer.Exit
+
+
+def _options(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        streams.reply(context.get_help() + "\n")
+
+
+class _Interrupts:
+    """Whether Ctrl-C was pressed: a library may raise an error of its own for it."""
+
+    def __init__(self) -> None:
+        self.seen = False
+        signal.signal(signal.SIGINT, self._on_signal)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self.seen = True
+        raise KeyboardInterrupt
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line and give its exit code. Every exception ends here, as `diagnostics.ended` says."""
+    interrupts = _Interrupts()
+    streams.prepare()
+    typed = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        wanted = typed[:1] if typed and typed[0] in COMMANDS else COMMANDS
+        code = get_command(app(wanted)).main(args=typed, prog_name="closedset", standalone_mode=False)
+        streams.finish()
+        return code if isinstance(code, int) else ExitCode.OK
+    except (Exception, KeyboardInterrupt) as error:
+        return _end(_usage(error) or error, interrupts.seen)
+
+
+def _usage(error: BaseException) -> UsageRefused | None:
+    """A fault that typer found in the command line, as one of ours; the bare command's help is such a one."""
+    if not isinstance(error, typer.TyperException):
+        return None
+    fix = ""
+    if "unexpected extra argument" in str(error).lower():
+        fix = "; quote a whole condition: -w 'relation.slot >= value'"
+    context = getattr(error, "ctx", None)
+    where = f" (see: {context.command_path} --help)" if context is not None else ""
+    return UsageRefused(f"{error.format_message().rstrip('.')}{fix}{where}")
+
+
+def _end(error: BaseException, interrupted: bool) -> ExitCode:
+    code, said = diagnostics.ended(error, interrupted)
+    if isinstance(error, diagnostics.PipeClosed):
+        streams.abandon()
+    if said:
+        streams.talk(f"closedset: {said}")
+    return code
