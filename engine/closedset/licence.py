@@ -16,6 +16,7 @@ from closedset.execute import Run
 from closedset.expansion import Expansion, TermTest
 from closedset.partition import Verdicts, excused
 from closedset.plan import Group, Plan, Scan, sql_tests
+from closedset.render import quoted
 
 if TYPE_CHECKING:
     from closedset.brief import Compiled
@@ -180,29 +181,29 @@ def _conditions(expansion: Expansion) -> list[tuple[str, str, str]]:
     unknown = f"_c{bound.index} IS NULL"
     unrecorded = ("slot_unrecorded_rows_unanswerable", relation)
     unreadable = ("slot_unreadable_rows_unanswerable", relation)
+    column, bad = quoted(slot), quoted(f"{slot}__unreadable")
+    unread = (*unreadable, f"{unknown} AND {bad}")
     match bound.slot.type:
         case "term":
             assert isinstance(test, TermTest)
-            empty = (*unrecorded, f'{unknown} AND "{slot}" IS NULL')
+            empty = (*unrecorded, f"{unknown} AND {column} IS NULL AND NOT {bad}")
             if test.unknown:
-                return [empty, ("vocabulary_unknown_surface", slot, f'{unknown} AND "{slot}" IS NOT NULL')]
+                return [unread, empty, ("vocabulary_unknown_surface", slot, f"{unknown} AND {column} IS NOT NULL")]
             return [
+                unread,
                 empty,
-                ("vocabulary_unplaced", slot, f'{unknown} AND "{slot}" < 0'),
-                ("vocabulary_coarse", slot, f'{unknown} AND "{slot}" > 0'),
+                ("vocabulary_unplaced", slot, f"{unknown} AND {column} < 0"),
+                ("vocabulary_coarse", slot, f"{unknown} AND {column} > 0"),
             ]
-        case "text":
-            return [(*unrecorded, unknown)]
-        case "number":
-            bad = f'"{slot}__unreadable"'
-            return [(*unrecorded, f"{unknown} AND NOT {bad}"), (*unreadable, f"{unknown} AND {bad}")]
+        case "text" | "number":
+            return [unread, (*unrecorded, f"{unknown} AND NOT {bad}")]
         case "date":
-            bad, empty_ = f'"{slot}__unreadable"', f'"{slot}__start" IS NULL'
+            nothing = f"{quoted(f'{slot}__start')} IS NULL"
             code = ("open_period_rows_unanswerable", relation) if bound.period else unrecorded
             return [
-                (*code, f"{unknown} AND {empty_} AND NOT {bad}"),
-                (*unreadable, f"{unknown} AND {bad}"),
-                ("undated_rows_unanswerable", relation, f"{unknown} AND NOT ({empty_})"),
+                unread,
+                (*code, f"{unknown} AND {nothing} AND NOT {bad}"),
+                ("undated_rows_unanswerable", relation, f"{unknown} AND NOT ({nothing})"),
             ]
 
 

@@ -140,6 +140,11 @@ def _file(table: SourceTable, place: int) -> tuple[str | None, int]:
 def _agrees(pack: Pack, row: StoredRow, name: str, slot: Slot, reading: Reading) -> bool:
     """Whether a cell read again says what the scan's own columns say."""
     stored = row.columns
+    if stored[f"{name}__unreadable"]:
+        # A reversed period, and a number beyond 38 digits, are stored as unreadable though the cell reads well.
+        return reading.unreadable or reading.number is not None or name in PERIOD
+    if reading.unreadable:
+        return False
     match slot.type:
         case "term":
             code = stored[name]
@@ -150,12 +155,7 @@ def _agrees(pack: Pack, row: StoredRow, name: str, slot: Slot, reading: Reading)
         case "text":
             return bool(stored[name] == reading.folded)
         case "number":
-            if stored[f"{name}__unreadable"]:
-                return reading.text is not None
             return bool(stored[name] == reading.number)
         case "date":
             start, end = stored[f"{name}__start"], stored[f"{name}__end"]
-            if stored[f"{name}__unreadable"]:
-                # A reversed period is stored as unreadable though each of its cells reads well.
-                return reading.unreadable or (name in PERIOD and reading.text is not None) or reading.text is None
             return (start, end) == ((reading.span.start, reading.span.end) if reading.span else (None, None))

@@ -349,6 +349,7 @@ def _dictionary(mapped: _Mapped, scale: int, surfaces: _Surfaces) -> pa.Table:
     raws = list(mapped.readings)
     readings = [mapped.readings[raw] for raw in raws]
     table: dict[str, pa.Array] = {"raw": pa.array(raws, pa.string())}
+    unreadable = [r.unreadable for r in readings]
     match mapped.slot.type:
         case "term":
             table["code"] = pa.array([_code(mapped, r, surfaces) for r in readings], pa.int32())
@@ -358,12 +359,11 @@ def _dictionary(mapped: _Mapped, scale: int, surfaces: _Surfaces) -> pa.Table:
             numbers = [_fitting(r, scale) for r in readings]
             table["number"] = pa.array(numbers, pa.decimal128(decimals.DIGITS, scale))
             unreadable = [r.text is not None and n is None for r, n in zip(readings, numbers, strict=True)]
-            table["unreadable"] = pa.array(unreadable, pa.bool_())
         case "date":
             table["span_start"] = pa.array([r.span.start if r.span else None for r in readings], pa.date32())
             table["span_end"] = pa.array([r.span.end if r.span else None for r in readings], pa.date32())
-            table["unreadable"] = pa.array([r.unreadable for r in readings], pa.bool_())
             table["recorded"] = pa.array([r.text is not None for r in readings], pa.bool_())
+    table["unreadable"] = pa.array(unreadable, pa.bool_())
     return pa.table(table)
 
 
