@@ -117,6 +117,14 @@ def _unasked(unbound: Sequence[Unbound], vacuous: bool) -> list[Gap]:
     return [Gap("constraint_unbound", str(u.index), None, u.reason) for u in named]
 
 
+def _uncompiled(compiled: "Compiled | None") -> list[Gap]:
+    """What a brief asked that did not run: constraints that its words do not bear out, sentences that became none."""
+    if compiled is None:
+        return []
+    counts = {"constraints_dropped": len(compiled.dropped), "brief_uncompiled": len(compiled.uncompiled)}
+    return [Gap(code, "", count) for code, count in counts.items() if count]
+
+
 def _never_looked(run: Run, group: Group, verdicts: Verdicts, tallies: dict[tuple[str, str], _Tally]) -> None:
     never = excused(group, verdicts)[0]
     nobody = not verdicts.looked[group.relation].covered
