@@ -417,6 +417,10 @@ def reasons(
             elif group.verdicts[entity] == UNDETERMINED:
                 for code in {code for _, (_, codes) in group.unknown_rows(entity) for code in codes}:
                     open_by[code].add(entity)
+    if not verdicts:
+        # Nobody is open in an empty store; but a relation nobody was ever looked at for was not asked of anybody.
+        for group in required:
+            open_by[f"relation_not_recorded:{group.relation}"] = set()
     found: dict[str, int | None] = {code: len(entities) for code, entities in open_by.items()}
     for name in {group.relation for group in required if store.unattributed[group.relation]}:
         found[f"unattributed_rows_withheld:{name}"] = store.unattributed[name]

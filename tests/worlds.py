@@ -381,6 +381,8 @@ def contradiction(
             return f"{entity} is a member in every world, but {verdict}"
         if exact and verdict != "none" and not member.in_some:
             return f"{entity} is a member in no world, but {verdict}"
+    if not found:
+        return None  # Of nobody no world says anything; that an empty store is not called complete is a rule of its own.
     is_open = any(member.in_some and not member.in_every for member in found.values())
     if licensed and (is_open or not whole):
         return "the licence is granted, but a membership is open or something went unasked"
