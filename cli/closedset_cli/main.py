@@ -3,11 +3,9 @@
 A command is a file of its own; nothing heavy is imported before the command that needs it runs.
 """
 
-import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from types import FrameType
 from typing import Annotated
 
 import typer
@@ -15,6 +13,7 @@ from typer.main import get_command
 
 from closedset_cli import diagnostics, streams
 from closedset_cli.diagnostics import ExitCode, UsageRefused
+from closedset_cli.interrupts import Interrupts
 
 #: The sub-commands in the order help lists them: each is the function of that name in the file of that name.
 COMMANDS = ("demo", "load", "search", "schema", "explain")
@@ -29,7 +28,6 @@ def app(commands: Sequence[str] = COMMANDS) -> typer.Typer:
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
-        invoke_without_command=True,
     )
     built.callback()(_options)
     for name in commands:
@@ -46,32 +44,18 @@ def _version(asked: bool) -> None:
 
 
 def _options(
-    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    if context.invoked_subcommand is None:
-        streams.reply(context.get_help() + "\n")
-
-
-class _Interrupts:
-    """Whether Ctrl-C was pressed: a library may raise an error of its own for it."""
-
-    def __init__(self) -> None:
-        self.seen = False
-        signal.signal(signal.SIGINT, self._on_signal)
-
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        self.seen = True
-        raise KeyboardInterrupt
+    pass
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line and give its exit code. Every exception ends here, as `diagnostics.ended` says."""
-    interrupts = _Interrupts()
+    interrupts = Interrupts()
     streams.prepare()
-    typed = list(sys.argv[1:] if arguments is None else arguments)
+    typed = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     try:
         wanted = typed[:1] if typed and typed[0] in COMMANDS else COMMANDS
         code = get_command(app(wanted)).main(args=typed, prog_name="closedset", standalone_mode=False)
