@@ -1,0 +1,110 @@
+"""Measures of the engine against itself in one process: the worked roster against its own SQL, and a batch."""
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+_ROUNDS = 30
+ROSTER: dict[str, Any] = {
+    "constraints": [
+        {"relation": "held_role", "slot": "seniority", "op": "gte", "value": "VP"},
+        {"relation": "held_role", "slot": "function", "op": "eq", "value": "Sales"},
+        {"relation": "held_role", "slot": "geography", "op": "eq", "value": "DACH"},
+        {"relation": "screening", "slot": "kind", "op": "eq", "value": "compliance"},
+        {"relation": "screening", "slot": "outcome", "op": "eq", "value": "passed"},
+    ]
+}
+
+
+def roster_ratio() -> float | None:
+    """The worked example as a search, over running the statements that `explain` gives for it (parsed, bound
+    and fetched to Arrow as the search does), turn about; the sets a search lends its statements are lent too."""
+    import closedset
+    import closedset.load
+
+    with tempfile.TemporaryDirectory() as folder:
+        closedset.load.load(Path(folder) / "store", "roster", sample=True)
+        with closedset.open(Path(folder) / "store") as store:
+            events = _events(store)
+            if not events:
+                return None
+            cursor = store.generation().cursor()
+
+            def search() -> float:
+                start = time.perf_counter()
+                store.search(ROSTER)
+                return time.perf_counter() - start
+
+            def statements() -> float:
+                spent = 0.0
+                for event in events:
+                    if event[0] == "lend":
+                        cursor.register(event[1], event[2])
+                        continue
+                    start = time.perf_counter()
+                    cursor.sql(event[1], params=event[2] or None).to_arrow_table()
+                    spent += time.perf_counter() - start
+                return spent
+
+            return _paired(search, statements)
+
+
+def _events(store: Any) -> list[tuple[Any, ...]]:
+    """What one search lends and runs, in order."""
+    from closedset.execute import Run
+
+    events: list[tuple[Any, ...]] = []
+    if not hasattr(Run, "give_table") or not hasattr(Run, "statement"):
+        return events
+    lend, run = Run.give_table, Run.statement
+
+    def lending(self: Any, name: str, table: Any) -> None:
+        events.append(("lend", name, table))
+        lend(self, name, table)
+
+    def running(self: Any, *args: Any, **kwargs: Any) -> Any:
+        table = run(self, *args, **kwargs)
+        events.append(("run", self.steps[-1].sql, self.steps[-1].parameters))
+        return table
+
+    try:
+        Run.give_table, Run.statement = lending, running  # type: ignore[method-assign]
+        store.search(ROSTER)
+    finally:
+        Run.give_table, Run.statement = lend, run  # type: ignore[method-assign]
+    return events
+
+
+def _paired(one: Callable[[], float], other: Callable[[], float]) -> float:
+    """The ratio of the medians, measured turn about after some unmeasured rounds."""
+    for _ in range(5):
+        one(), other()
+    pairs = [(one(), other()) for _ in range(_ROUNDS)]
+    return statistics.median(a for a, _ in pairs) / statistics.median(b for _, b in pairs)
+
+
+def batch_ratio(store: Path) -> float | None:
+    """1,000 mixed questions as a batch over the same one by one; None until the store takes a batch."""
+    import closedset
+    from closedset.store import Store
+
+    batch = getattr(Store, "batch", None)
+    if batch is None or not store.exists():
+        return None
+    from benchmarks.questions import QUESTIONS
+
+    requests = [QUESTIONS[i % len(QUESTIONS)].request() for i in range(1_000)]
+    with closedset.open(store) as opened:
+        for question in QUESTIONS:
+            opened.search(question.request())
+        start = time.perf_counter()
+        for request in requests:
+            opened.search(request)
+        one_by_one = time.perf_counter() - start
+        start = time.perf_counter()
+        for _ in batch(opened, requests):
+            pass
+        return (time.perf_counter() - start) / one_by_one

@@ -1,0 +1,78 @@
+# ruff: noqa: E501 (SQL reads better whole)
+"""What a terminal user waits for: the whole process of `closedset search` on an existing store of the bundled
+sf_food pack, against a process that imports duckdb, pyarrow and pydantic and runs the bare SQL, turn about."""
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+#: Question S1 of the sf_food field questions.
+QUESTION = {
+    "constraints": [
+        {"relation": "violation", "slot": "risk_category", "op": "eq", "value": "High Risk"},
+        {"relation": "violation", "slot": "date", "op": "eq", "value": "2015"},
+    ]
+}
+#: The same four sets by hand, over the export's own files.
+BARE = """
+import duckdb, pyarrow, pydantic
+print(duckdb.connect().sql('''
+    WITH v AS (
+        SELECT business_id, bool_or(risk_category = 'High Risk' AND date BETWEEN '20150101' AND '20151231') AS m
+        FROM '{data}/violations.parquet' GROUP BY 1),
+    looked AS (
+        SELECT DISTINCT business_id FROM '{data}/inspections.parquet'
+        WHERE type NOT IN ('Non-inspection site visit', 'Administrative or Document Review')),
+    everybody AS (
+        SELECT business_id FROM '{data}/businesses.parquet' UNION SELECT business_id FROM '{data}/inspections.parquet'
+        UNION SELECT business_id FROM '{data}/violations.parquet')
+    SELECT CASE WHEN m THEN 'matched' WHEN m IS NOT NULL OR looked.business_id IS NOT NULL THEN 'none'
+           ELSE 'not_recorded' END AS verdict, count(*)
+    FROM everybody LEFT JOIN v USING (business_id) LEFT JOIN looked USING (business_id) GROUP BY 1
+''').fetchall())
+"""
+
+
+def timed(words: list[str]) -> tuple[float, float]:
+    """Wall and CPU seconds of one process; its output is thrown away, and it must succeed (or answer with a gap)."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start = time.perf_counter()
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=dict(os.environ))
+    wall = time.perf_counter() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=20)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        import closedset.load
+
+        store = Path(folder) / "store"
+        closedset.load.load(store, "sf_food", sample=True)
+        request = Path(folder) / "request.json"
+        request.write_text(json.dumps(QUESTION))
+        searched = [sys.executable, "-m", "closedset_cli.main", "search", str(store), str(request)]
+        bare = [sys.executable, "-c", BARE.format(data=ROOT / "packs/sf_food/data")]
+        timed(searched), timed(bare)
+        pairs = [(timed(searched), timed(bare)) for _ in range(args.pairs)]
+    for what, at in (("wall", 0), ("CPU", 1)):
+        a, b = ([pair[side][at] * 1000 for pair in pairs] for side in (0, 1))
+        print(
+            f"{what}: closedset search {statistics.median(a):.0f} ms ({min(a):.0f}–{max(a):.0f}), imports and bare SQL "
+            f"{statistics.median(b):.0f} ms ({min(b):.0f}–{max(b):.0f}): {statistics.median(a) / statistics.median(b):.2f}"
+        )
+
+
+if __name__ == "__main__":
+    main()
