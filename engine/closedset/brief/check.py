@@ -132,9 +132,8 @@ class _Page:
         beside = self.words.brief[one.start : place[0]] + self.words.brief[place[1] : one.end]
         return not any(c.isalnum() for c in beside)
 
-    def place(self, quote: object, span: tuple[int, int] | None) -> tuple[int, int]:
-        """Where a quote stands. Refuses (_Dropped) one that is not whole words of one sentence, or of which one
-        cannot say where."""
+    def places(self, quote: object) -> list[tuple[int, int]]:
+        """Where a quote stands as whole words of one sentence. Refuses (_Dropped) one that stands nowhere so."""
         if not isinstance(quote, str) or not quote.strip():
             raise _Dropped(reasons.QUOTE_EMPTY)
         found = self.words.find(quote)
@@ -146,6 +145,12 @@ class _Page:
         inside = [place for place in whole if any(s.holds(*place) for s in self.sentences)]
         if not inside:
             raise _Dropped(reasons.QUOTE_CROSSES_SENTENCES)
+        return inside
+
+    def place(self, quote: object, span: tuple[int, int] | None) -> tuple[int, int]:
+        """The one place a quote is from: where its span says, else the only one. Refuses (_Dropped) as `places`,
+        and a quote of which nobody can say where."""
+        inside = self.places(quote)
         if span in inside:
             return span
         if len(inside) > 1:
@@ -202,7 +207,7 @@ def _value(slot: Slot, raw: Mapping[str, Any]) -> Any:
     """A value in its slot's type. Text is read as a number or an array when that prints back as the same text."""
     value = raw.get("value")
     if raw["op"] == "in":
-        value = _read(value, list, value)
+        value = _read(value, list, None)
     many = value if isinstance(value, list) else [value]
     read = [_numeral(one) if slot.type == "number" and isinstance(one, str) else one for one in many]
     if not all(_sayable(one) for one in read):
@@ -271,7 +276,7 @@ def _as_of(page: _Page, read: object, dropped: list[dict[str, Any]]) -> tuple[st
         dropped.append(_drop(given, reasons.AS_OF_NO_MONTH))
         return None, []
     try:
-        pinned = [] if quote is None else [page.place(quote, None)]
+        pinned = [] if quote is None else page.places(quote)
     except _Dropped as why:
         dropped.append(_drop(given, str(why)))
         return None, []

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from closedset.brief.compile import Said
@@ -71,15 +72,13 @@ class Messages:
         if not key and not token:
             raise CompileUnavailable
         try:
-            import anthropic
+            import anthropic  # noqa: F401
         except ImportError:
             raise CompileUnavailable(f"compile requires a model: pip install 'closedset[brief]', {_INSTEAD}") from None
         with _failures(self, key or token):
-            client = anthropic.Anthropic(
-                api_key=key or None, auth_token=None if key else token, timeout=self.timeout_s, max_retries=self.retries
-            )
-            with client:
-                return _said(self._answer(client, brief, tool), tool["name"])
+            address = os.environ.get("ANTHROPIC_BASE_URL")
+            client = _client(key or None, None if key else token, address, self.timeout_s, self.retries)
+            return _said(self._answer(client, brief, tool), tool["name"])
 
     def _answer(self, client: "Anthropic", brief: str, tool: dict[str, Any]) -> "Message":
         """One answer; a model that will not be forced is asked again with the tool offered alone."""
@@ -113,17 +112,25 @@ class Messages:
             return stream.get_final_message()
 
 
+@lru_cache(maxsize=1)
+def _client(key: str | None, token: str | None, address: str | None, timeout_s: float, retries: int) -> "Anthropic":
+    """The one client of a process, so that a batch of briefs opens one connection."""
+    from anthropic import Anthropic
+
+    return Anthropic(api_key=key, auth_token=token, base_url=address, timeout=timeout_s, max_retries=retries)
+
+
 def _said(message: "Message", tool: str) -> Said:
-    reason = getattr(message, "stop_reason", None)
+    content, reason = getattr(message, "content", None), getattr(message, "stop_reason", None)
+    if not isinstance(content, list):
+        raise CompileUnavailable(f"the model's service answered with no message; try again, {_INSTEAD}")
     if reason == "refusal":
         raise CompileUnavailable(f"the model refused to read the brief; reword it, {_INSTEAD}")
     if reason in ("max_tokens", "model_context_window_exceeded"):
         raise CompileUnavailable(f"the model's compile was cut off ({reason}); ask less in one brief, {_INSTEAD}")
-    content = getattr(message, "content", None)
-    if not isinstance(content, list):
-        raise CompileUnavailable(
-            f"the model's service answered with something that is no message; try again, {_INSTEAD}"
-        )
+    if reason not in ("tool_use", "end_turn", "stop_sequence"):
+        # A stream that broke off gives no reason, and what it had said so far may be a part that looks whole.
+        raise CompileUnavailable(f"the model's answer broke off; try again, {_INSTEAD}")
     calls = tuple(b.input for b in content if b.type == "tool_use" and b.name == tool)
     return Said(calls, str(message.model), _usage(message), datetime.now(UTC).date().isoformat())
 
