@@ -352,6 +352,9 @@ def _dictionary(mapped: _Mapped, scale: int, surfaces: _Surfaces) -> pa.Table:
     unreadable = [r.unreadable for r in readings]
     match mapped.slot.type:
         case "term":
+            # Distinct texts come in no order; met in their own, a surface of two spellings is always said alike.
+            for raw in sorted(raw for raw, r in mapped.readings.items() if r.unplaced is not None):
+                _code(mapped, mapped.readings[raw], surfaces)
             table["code"] = pa.array([_code(mapped, r, surfaces) for r in readings], pa.int32())
         case "text":
             table["folded"] = pa.array([r.folded for r in readings], pa.string())
