@@ -43,7 +43,8 @@ def read_iso(text: str) -> Span | None:
     calendar date of a timestamp, whatever its offset. None when the text is none of them."""
     stamp = _TIMESTAMP.fullmatch(text)
     match = _ISO.fullmatch(stamp[1] if stamp else text)
-    if not match:
+    # "2024-02-00" is a month; with a time of day it is neither a month nor a day.
+    if not match or (stamp and "00" in (match[2], match[3])):
         return None
     year, month, day = int(match[1]), match[2], match[3]
     if month is None or (month == "00" and day in (None, "00")):
