@@ -7,6 +7,10 @@ from closedset.mapping import Map
 from closedset.pack import Pack
 
 
+#: The layout of a generation's tables; a store of another layout is loaded anew, never half-read.
+FORMAT = 2
+
+
 class Record(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -117,7 +121,7 @@ class Entry(Record):
 class Catalog(Record):
     """Everything a reader needs to know of a generation before it runs a statement."""
 
-    format: int = 1
+    format: int = FORMAT
     generation: int
     loaded_at: str
     pack: Pack

@@ -4,6 +4,7 @@ Readers open the current generation read-only and are never blocked; a killed lo
 """
 
 import contextlib
+import json
 import os
 import platform
 from collections.abc import Iterator
@@ -15,9 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
-from pydantic import ValidationError
 
-from closedset.catalog import Catalog
+from closedset.catalog import FORMAT, Catalog
 from closedset.entity_set import EntitySet
 from closedset.errors import StoreRefused
 
@@ -204,13 +204,10 @@ def _open_file(file: Path) -> Generation:
         ((record,),) = con.execute("SELECT record FROM catalog").fetchall()
     except duckdb.Error as error:
         raise StoreRefused(f"{file}: cannot be opened: {str(error).splitlines()[0]}") from None
-    try:
-        return Generation(con, Catalog.model_validate_json(record))
-    except ValidationError:
+    if json.loads(record).get("format") != FORMAT:
         con.close()
-        raise StoreRefused(
-            f"{file}: written by another version of closedset; load the exports into a new store"
-        ) from None
+        raise StoreRefused(f"{file}: written by another version of closedset; load the exports into a new store")
+    return Generation(con, Catalog.model_validate_json(record))
 
 
 def publish(path: Path, number: int) -> None:
