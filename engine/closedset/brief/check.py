@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from closedset import constraint as binding
 from closedset import reasons
-from closedset.brief.sentences import Sentence, sentences
+from closedset.brief.sentences import sentences
 from closedset.brief.tool import REQUIRED, offered
 from closedset.brief.words import Words
 from closedset.dates import month_end
@@ -75,8 +75,8 @@ def read_compile_output(brief: str, pack: Pack, said: object) -> Compiled:
 
     Takes the call's input: a dict, its JSON text, or None where no call was made.
     Gives the constraints whose quote is whole words of one sentence, with the span where it stands.
-    Gaps: `dropped` (constraint, reason) and `uncompiled` (span, text) for everything else; never raises for
-    anything a model says.
+    Gaps: `dropped` (constraint, reason) and `uncompiled` (span, text) for everything else: sentences no constraint
+    came from, and words the model itself says it left. Never raises for anything a model says.
 
     >>> from closedset.pack import load
     >>> made = read_compile_output("VP in DACH. Fluent.", load("roster"), {"constraints": [
@@ -105,11 +105,13 @@ def read_compile_output(brief: str, pack: Pack, said: object) -> Compiled:
             dropped.append(_drop(rest, reasons.CONSTRAINTS_TOO_MANY))
     as_of, pinned = _as_of(page, read, dropped)
     told = [c.brief_span for c in kept if c.brief_span] + pinned
+    silent = [(s.start, s.end) for s in page.sentences if not any(s.holds(*span) for span in told)]
+    left = _left(page, read, silent, dropped)
     return Compiled(
         brief=brief,
         constraints=kept,
         dropped=dropped,
-        uncompiled=[_uncompiled(s) for s in page.sentences if not any(s.holds(*span) for span in told)],
+        uncompiled=[{"span": [first, last], "text": brief[first:last]} for first, last in sorted({*silent, *left})],
         as_of=as_of,
     )
 
@@ -287,8 +289,22 @@ def _as_of(page: _Page, read: object, dropped: list[dict[str, Any]]) -> tuple[st
     return said, [place for place in pinned if page.is_all_of_a_sentence(place)]
 
 
-def _uncompiled(sentence: Sentence) -> dict[str, Any]:
-    return {"span": [sentence.start, sentence.end], "text": sentence.text}
+def _left(
+    page: _Page, read: object, silent: Sequence[tuple[int, int]], dropped: list[dict[str, Any]]
+) -> list[tuple[int, int]]:
+    """What the model itself says it could not compile, inside sentences of which something else was.
+
+    Words that stand nowhere in the brief are a gap all the same: something is said to be missing.
+    """
+    said = read.get("uncompiled") if isinstance(read, Mapping) else None
+    listed = _read(said, list, [] if said is None else [said])
+    left: list[tuple[int, int]] = []
+    for words in listed[:CONSTRAINTS_AT_MOST]:
+        found = page.words.find(words) if isinstance(words, str) and words.strip() else []
+        if not found:
+            dropped.append(_drop({"uncompiled": words}, reasons.QUOTE_NOT_IN_BRIEF))
+        left += [place for place in found if not any(a <= place[0] and place[1] <= b for a, b in silent)]
+    return left
 
 
 def _drop(raw: object, reason: str) -> dict[str, Any]:

@@ -1,16 +1,18 @@
 """Scoring compiles against gold: what a model should have said of each brief, and what it should have left out.
 
-A case file is YAML, one list of cases; a constraint is one line, a preference starts with `prefer`, and of a quote
+A case file is YAML; a constraint is one line, a preference starts with `prefer`, and of a quote
 that stands more than once ` #2` says which:
 
-    - brief: VP-level Sales leaders in DACH. Fluent in German.
-      pack: roster
-      tags: [unanswerable]
-      gold:
-        - held_role.seniority gte VP | VP-level
-        - prefer held_role.geography in [Germany, Austria] | DACH
-      leave: [Fluent in German.]
-      as_of: 2020-03 | in March 2020
+    pack: roster
+    cases:
+      - brief: VP-level Sales leaders in DACH in March 2020. Fluent in German.
+        tags: [unanswerable]
+        gold:
+          - held_role.seniority gte VP | VP-level
+          - held_role.function eq Sales | Sales
+          - prefer held_role.geography eq DACH | DACH
+        as_of: 2020-03 | in March 2020
+        leave: [Fluent in German.]
 """
 
 import re
@@ -31,7 +33,7 @@ from closedset.pack import Pack
 from closedset.request import Constraint
 
 _LINE = re.compile(r"(prefer )?(\w+)\.(\w+) (eq|ne|in|gte|lte) (.+?) \| (.+?)(?: #([1-9]))?")
-_KEYS = {"brief", "pack", "tags", "gold", "leave", "as_of"}
+_KEYS = {"brief", "tags", "gold", "leave", "as_of"}
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,8 @@ class Tally:
 @dataclass
 class Score:
     """`cases` briefs, of which `exact` became the gold and nothing else. `fields` compares constraints by part;
-    `uncompiled` compares sentences. A drop is right unless the gold holds that constraint; `left` of `to_leave`
-    phrases are quoted by nothing."""
+    `uncompiled` compares what was left, one with another where they overlap. A drop is right unless the gold holds
+    that constraint; `left` of `to_leave` phrases are quoted by nothing."""
 
     cases: int = 0
     exact: int = 0
@@ -141,23 +143,24 @@ def evaluate(cases: Sequence[Case], model: Model | None = None) -> dict[str, Sco
 
 def read_cases(file: Path) -> list[Case]:
     """The cases of a file. Refuses (PackRefused) one whose gold could not be meant, naming the case."""
-    read, _ = yaml_file.read(file)
-    if not isinstance(read, list):
-        raise PackRefused(f"{file}: a file of cases is a list of them")
-    return [_case(f"{file}[{number}]", raw) for number, raw in enumerate(read, 1)]
+    read, lines = yaml_file.read(file)
+    cases = read.get("cases") if isinstance(read, dict) else None
+    if not isinstance(cases, list) or read.keys() != {"pack", "cases"}:
+        raise PackRefused(f"{file}:1: a file of cases is a mapping of `pack` and a list of `cases`")
+    return [_case(f"{file}:{lines['cases', i]}", read["pack"], raw) for i, raw in enumerate(cases)]
 
 
-def _case(place: str, raw: Any) -> Case:
-    if not isinstance(raw, dict) or not raw.keys() <= _KEYS or not {"brief", "pack"} <= raw.keys():
-        raise PackRefused(
-            f"{place}: a case has `brief`, `pack` and of {sorted(_KEYS - {'brief', 'pack'})} what it needs"
-        )
+def _case(place: str, pack: str, raw: Any) -> Case:
+    if not isinstance(raw, dict) or not raw.keys() <= _KEYS or "brief" not in raw:
+        raise PackRefused(f"{place}: a case has `brief`, and of {sorted(_KEYS - {'brief'})} what it needs")
     brief = str(raw["brief"])
     said: dict[str, Any] = {"constraints": [_constraint(place, brief, line) for line in raw.get("gold") or []]}
     if raw.get("as_of"):
         month, _, quote = str(raw["as_of"]).partition(" | ")
         said |= {"as_of": month, "as_of_quote": quote}
-    case = Case(place, brief, raw["pack"], tuple(raw.get("tags") or ()), said, tuple(raw.get("leave") or ()))
+    leave = tuple(raw.get("leave") or ())
+    said["uncompiled"] = list(leave)
+    case = Case(place, brief, pack, tuple(raw.get("tags") or ()), said, leave)
     gold = case.gold(packs.load(case.pack))
     if gold.dropped:
         raise PackRefused(f"{place}: the gold itself is dropped: {gold.dropped}")
@@ -191,21 +194,30 @@ def _score(score: Score, case: Case, pack: Pack, made: Compiled, gold: Compiled)
     for name, part in _FIELDS.items():
         score.fields[name].add(map(part, ours), map(part, theirs))
     whole = _FIELDS["constraint"]
-    sentences = [[tuple(u["span"]) for u in one.uncompiled] for one in (made, gold)]
-    score.uncompiled.add(*sentences)
-    wanted = {(c.relation, c.slot, c.op) for c in theirs} - {(c.relation, c.slot, c.op) for c in ours}
+    left = [{tuple(u["span"]) for u in gold.uncompiled}] * 2
+    left[0] = {_same(span, left[1]) for span in (tuple(u["span"]) for u in made.uncompiled)}
+    score.uncompiled.add(*left)
+    wanted = Counter((c.relation, c.slot, c.op) for c in theirs) - Counter((c.relation, c.slot, c.op) for c in ours)
     for dropped in made.dropped:
         raw = dropped["constraint"]
-        lost = isinstance(raw, dict) and (raw.get("relation"), raw.get("slot"), raw.get("op")) in wanted
+        named = [str(raw.get(key)) for key in ("relation", "slot", "op")] if isinstance(raw, dict) else ["", "", ""]
+        asked = named[0], named[1], named[2]
+        lost = wanted[asked] > 0
+        wanted[asked] -= lost
         score.dropped_wrongly += lost
         score.dropped_rightly += not lost
     score.to_leave += len(case.leave)
     score.left += sum(not _touched(case.brief, phrase, [c.span for c in ours]) for phrase in case.leave)
-    same = Counter(map(whole, ours)) == Counter(map(whole, theirs)) and sentences[0] == sentences[1]
+    same = Counter(map(whole, ours)) == Counter(map(whole, theirs)) and left[0] == left[1]
     exact = same and made.as_of == gold.as_of and not made.dropped
     score.cases += 1
     score.exact += exact
     score.inexact += [] if exact else [case.place]
+
+
+def _same(span: tuple[int, ...], gold: set[tuple[int, ...]]) -> tuple[int, ...]:
+    """The span of the gold that one overlaps, by which the two count as one; itself where there is none."""
+    return next((g for g in sorted(gold) if g[0] < span[1] and span[0] < g[1]), span)
 
 
 def _comparable(pack: Pack, constraint: Constraint) -> _Said:

@@ -30,8 +30,8 @@ _DESCRIPTION = (
     "brief that state it. Conditions on one relation must all hold of ONE row of it. `quote` is those words, copied "
     "exactly from one sentence; `brief_span` their first and last offset in code points, end exclusive; `required` is "
     "false only for what the brief says is a preference. `op`: eq, ne (negation), in (any of a list), gte and lte "
-    "(at least, at most; on an ordered axis by its order). Leave out what no slot here can express: it is reported to "
-    "the reader, a guess is not."
+    "(at least, at most; on an ordered axis by its order). What no slot here can express is none: copy its words "
+    "to `uncompiled`, they are reported to the reader. Never guess."
 )
 
 
@@ -165,6 +165,11 @@ def _tool(variants: list[dict[str, Any]]) -> dict[str, Any]:
                     "description": "YYYY-MM: only when the brief itself pins the month at which it asks; never today",
                 },
                 "as_of_quote": {"type": "string", "description": "the words of the brief that pin it, copied exactly"},
+                "uncompiled": {
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "description": "words of the brief, copied exactly, that ask for what no constraint here says",
+                },
             },
             "required": ["constraints"],
             "additionalProperties": False,
