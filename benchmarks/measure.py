@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 PEERS = {
     "closedset": "engine:Engine",
     "duckdb_matched": "duckdb_sql:Matched",
+    "duckdb_by_person": "duckdb_sql:ByPerson",
     "duckdb_four_way": "duckdb_sql:FourWay",
     "polars_four_way": "polars_lazy:PolarsFourWay",
     "sqlite_four_way": "sqlite_sql:SqliteFourWay",
