@@ -75,9 +75,13 @@ def judge(run: Run, plan: Plan, vacuous: bool) -> Verdicts:
                 unanswerable=row.get(f"{name}_unanswerable", 0),
             )
         for expansion in scan.expansions:
-            name = f"c{expansion.bound.index}"
-            partition = _verdict(row, name, looked[scan.relation], run.universe)
-            constraints[expansion.bound.index] = Judged(partition, rows=row.get(f"{name}_rows", 0))
+            index = expansion.bound.index
+            same = _same(scan, index)
+            if same is not None:
+                constraints[index] = groups[same.index]
+                continue
+            partition = _verdict(row, f"c{index}", looked[scan.relation], run.universe)
+            constraints[index] = Judged(partition, rows=row.get(f"c{index}_rows", 0))
     required = [groups[g.index].partition for g in plan.required]
     return Verdicts(groups, constraints, looked, _overall(required, run.universe, vacuous))
 
@@ -86,13 +90,21 @@ def _scan(run: Run, scan: Scan) -> dict[str, Any]:
     if scan.table is None:
         return {}
     tests, values = sql_tests(scan)
+    # What a preference asks beside a required group includes what that group asks: its rows are the candidates.
+    candidates = min((g.tests for g in scan.groups), key=len)
+    alone = [e.bound.index for e in scan.expansions if _same(scan, e.bound.index) is None]
     table = run.statement(
         "search/scan.sql.j2", values, sentence=sentence(scan),
-        table=scan.table, tests=tests, groups=scan.groups, time=scan.time, dated=scan.dated,
-        last=width(run.universe) - 1,
+        table=scan.table, tests=tests, groups=scan.groups, alone=alone, candidates=candidates,
+        time=scan.time, dated=scan.dated, last=width(run.universe) - 1,
     )  # fmt: skip
     row: dict[str, Any] = table.to_pylist()[0]
     return row
+
+
+def _same(scan: Scan, index: int) -> Group | None:
+    """The group that asks just this constraint, whatever the month: what it counts are the constraint's counts."""
+    return next((g for g in scan.groups if g.tests == (index,) and scan.time is None), None)
 
 
 def _verdict(row: dict[str, Any], name: str, looked: Looked, universe: int) -> Partition:

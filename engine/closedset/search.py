@@ -14,7 +14,6 @@ from closedset import plan as planning
 from closedset.constraint import Bound, Unbound
 from closedset.entity_set import EntitySet
 from closedset.execute import Run
-from closedset.licence import Licence
 from closedset.partition import Verdict, Verdicts
 from closedset.plan import Plan, Step
 from closedset.reply_compact import CompactReply, compact

@@ -37,6 +37,8 @@ from closedset.render import quoted, render
 from closedset.vocabulary import Vocabulary
 
 _SHOWN = 5
+#: Characters that nobody sees: a soft hyphen, zero-width ones, direction marks, a byte order mark.
+_UNSEEN = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
 _TABLES = """
 CREATE TABLE withheld (relation VARCHAR, entry SMALLINT, entity_id VARCHAR, file VARCHAR, line BIGINT, text VARCHAR, fault VARCHAR);
 CREATE TABLE unattributed (relation VARCHAR, entry SMALLINT, "row" BIGINT, file VARCHAR, line BIGINT, fault VARCHAR);
@@ -126,7 +128,7 @@ def build(
         reports=reports,
         universe=universe,
         map_version=map_version,
-        near_duplicates=con.execute(render("load/near_duplicate.sql.j2")).fetchall(),
+        near_duplicates=con.execute(render("load/near_duplicate.sql.j2"), {"unseen": _UNSEEN}).fetchall(),
     )
 
 
@@ -262,13 +264,22 @@ def _read_column(
 
 def _columns(entries: list[_Entry], slot_name: str, slot: Slot) -> SlotColumns:
     mapped = [e.mapped[slot_name] for e in entries if slot_name in e.mapped]
-    scale = 0
-    if slot.type == "number":
-        numbers = (r.number for m in mapped for r in m.readings.values() if r.number is not None)
-        sizes = [decimals.digits(decimals.trimmed(n)) for n in numbers]
-        whole = max((w for w, _ in sizes), default=0)
-        scale = min(max((f for _, f in sizes), default=0), decimals.DIGITS - min(whole, decimals.DIGITS))
-    return SlotColumns(written=bool(mapped), scale=scale)
+    return SlotColumns(written=bool(mapped), scale=_scale(mapped) if slot.type == "number" else 0)
+
+
+def _scale(mapped: list[_Mapped]) -> int:
+    """The scale at which a column of 38 digits holds the most cells exactly; the rest of them is unreadable."""
+    sizes: dict[tuple[int, int], int] = defaultdict(int)
+    for one in mapped:
+        for raw, reading in one.readings.items():
+            if reading.number is not None:
+                sizes[decimals.digits(decimals.trimmed(reading.number))] += one.held[raw]
+    fractions = {0, *(fraction for _, fraction in sizes)}
+
+    def held(scale: int) -> int:
+        return sum(n for (whole, fraction), n in sizes.items() if whole + scale <= decimals.DIGITS and fraction <= scale)
+
+    return max(fractions, key=lambda scale: (held(scale), scale))
 
 
 def _place(

@@ -88,7 +88,9 @@ def found(paths: Sequence[str | Path]) -> list[Path]:
 def choose(table: str, mapping: "Map", files: Sequence[Path]) -> tuple[list[Path], list[str]]:
     """The files of one table, and notes on files left aside. Refuses a table that no file fills."""
     patterns = mapping.files.get(table) or (table,)
-    chosen = [f for f in files if any(f.name == p or fnmatchcase(f.name, p) for p in patterns)]
+    names = {f.name for f in files}
+    # A name that stands there as it is written is no pattern, whatever brackets it holds.
+    chosen = [f for f in files if any(f.name == p if p in names else fnmatchcase(f.name, p) for p in patterns)]
     if not chosen:
         stems = [stem(Path(p)) for p in patterns]
         chosen = [f for f in files if any(fnmatchcase(stem(f), s) for s in stems)]
