@@ -56,14 +56,14 @@ def why(reply: "FullReply", match: "MatchBlock") -> list[Why | None]:
 
 
 def _line(row: "RowBlock", constraint: Mapping[str, object], said: str, required: bool) -> Why:
-    slot = str(constraint["slot"])
-    period = row.period.model_dump() if row.period else {}
-    receipt = row.slot_receipts.get(slot)
-    # The period and an empty slot have no receipt of their own; the row's other receipts name its place.
+    from closedset.reply_compact import stated
+
+    value, receipt = stated(row, str(constraint["slot"]))
+    # An empty slot has no receipt of its own; the row's other receipts name its place.
     beside = receipt or next(iter(row.slot_receipts.values()), None)
     return Why(
         condition=said,
-        value={**row.slots, **period}.get(slot),
+        value=value,
         table=beside.db_table if beside else row.relation,
         file=beside.file if beside else None,
         row=beside.row if beside else None,

@@ -51,6 +51,8 @@ class Run:
         )
         try:
             table = self._cursor.sql(sql, params=values or None).to_arrow_table()
+        except duckdb.InterruptException:
+            raise KeyboardInterrupt from None
         except duckdb.Error as error:
             raise Broken(f"{template}: {error}") from error
         step.rows = table.num_rows

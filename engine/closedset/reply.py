@@ -12,7 +12,7 @@ from closedset.matches import Match, MatchRow
 from closedset.pack import PERIOD
 from closedset.plan import Group
 from closedset.ranking import Ranked
-from closedset.receipt import SlotReceipt
+from closedset.receipt import SlotReceipt, StatedRow
 from closedset.reply_full import (
     AbsenceBlock,
     CompiledBlock,
@@ -213,12 +213,11 @@ def _match(match: Match) -> MatchBlock:
 
 def _row(row: MatchRow) -> RowBlock:
     stated = row.stated
-    dated = PERIOD[0] in stated.slots
     return RowBlock(
         relation=stated.row.relation,
         row_id=stated.row_id,
         slots=matches.slots(stated),
-        period=PeriodBlock(period_from=stated.slots[PERIOD[0]].text, period_to=stated.slots[PERIOD[1]].text) if dated else None,
+        period=_period(stated) if PERIOD[0] in stated.slots else None,
         satisfies_groups=list(row.satisfies),
         provenance_kind="declared",
         receipt=None,
@@ -226,6 +225,12 @@ def _row(row: MatchRow) -> RowBlock:
             name: _receipt(r) for name, r in sorted(stated.slots.items()) if r.text is not None and name not in PERIOD
         },
     )
+
+
+def _period(stated: StatedRow) -> PeriodBlock:
+    first, last = (stated.slots[name] for name in PERIOD)
+    receipts = {name: _receipt(stated.slots[name]) for name in PERIOD if stated.slots[name].text is not None}
+    return PeriodBlock(period_from=first.text, period_to=last.text, receipts=receipts)
 
 
 def _receipt(receipt: SlotReceipt) -> ReceiptBlock:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from closedset.constraint import WORDS
-from closedset.reply_full import Block, FullReply, MatchBlock
+from closedset.pack import PERIOD
+from closedset.reply_full import Block, FullReply, MatchBlock, ReceiptBlock, RowBlock
 
 _REASONS = 5
 
@@ -109,14 +110,18 @@ def _why(full: FullReply, match: MatchBlock) -> list[dict[str, str | None]]:
         row = next((r for r in match.rows if group in r.satisfies_groups), None)
         if row is None:
             continue
-        slot = count.constraint["slot"]
-        period = row.period.model_dump() if row.period else {}
-        value = {**row.slots, **period}.get(slot)
+        value, receipt = stated(row, count.constraint["slot"])
         lines.append({"condition": condition(count.constraint), "value": value, "from": "record"})
-        receipt = row.slot_receipts.get(slot)
         if receipt is not None and not receipt.byte_verified:
             lines[-1]["check"] = "the source no longer reads this value"
     return lines
+
+
+def stated(row: RowBlock, slot: str) -> tuple[str | None, ReceiptBlock | None]:
+    """What a delivered row states for a slot, the period columns included, and the receipt of it."""
+    if row.period and slot in PERIOD:
+        return getattr(row.period, slot), row.period.receipts.get(slot)
+    return row.slots.get(slot), row.slot_receipts.get(slot)
 
 
 def condition(constraint: Mapping[str, Any]) -> str:

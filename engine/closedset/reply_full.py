@@ -169,10 +169,11 @@ class ReceiptBlock(Block):
 
 @dataclass(frozen=True, kw_only=True)
 class PeriodBlock(Block):
-    """A dated row's period as its source states it; null: the cell is empty."""
+    """A dated row's period as its source states it, each with its receipt; null: the cell is empty."""
 
     period_from: str | None
     period_to: str | None
+    receipts: dict[str, ReceiptBlock]
 
 
 @dataclass(frozen=True, kw_only=True)

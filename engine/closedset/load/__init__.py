@@ -12,7 +12,7 @@ import duckdb
 from closedset import mapping as mapping_file
 from closedset import pack as pack_file
 from closedset import store
-from closedset.catalog import Catalog, SourceTable
+from closedset.catalog import FORMAT, Catalog, SourceTable
 from closedset.errors import LoadRefused, StoreRefused
 from closedset.load import build, files, tables
 from closedset.load.files import Unread
@@ -141,7 +141,7 @@ def _fingerprint(
 ) -> tuple[str, dict[Path, _Digest]]:
     """A hash over everything a load's outcome depends on (the pack, the map, every file's bytes), and that of
     each file."""
-    digest = hashlib.sha256(pack.model_dump_json().encode() + mapping.model_dump_json().encode())
+    digest = hashlib.sha256(f"{FORMAT}\0{pack.model_dump_json()}\0{mapping.model_dump_json()}".encode())
     digests: dict[Path, _Digest] = {}
     for name, (paths, _) in chosen.items():
         for file in paths:
