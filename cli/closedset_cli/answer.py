@@ -18,6 +18,10 @@ _STYLES = {"matched": "green", "none": "", "not_recorded": "yellow", "undetermin
 def full(reply: "FullReply", offset: int = 0) -> Sheet:
     """The whole warrant. Ends with `showing n of N`."""
     sheet = Sheet()
+    if reply.compiled is not None:
+        from closedset_cli import brief
+
+        brief.show(sheet, reply.compiled)
     _partition(sheet, reply)
     _licence(sheet, reply)
     _asked(sheet, reply)

@@ -16,7 +16,7 @@ from closedset_cli.diagnostics import ExitCode, UsageRefused
 from closedset_cli.interrupts import Interrupts
 
 #: The sub-commands in the order help lists them: each is the function of that name in the file of that name.
-COMMANDS = ("demo", "load", "search", "schema", "explain")
+COMMANDS = ("demo", "load", "search", "schema", "explain", "eval")
 
 
 def app(commands: Sequence[str] = COMMANDS) -> typer.Typer:

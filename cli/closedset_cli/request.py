@@ -45,7 +45,7 @@ RequestFile = Annotated[
 ]
 Brief = Annotated[
     str | None,
-    typer.Option("--brief", metavar="TEXT", help="The request in plain language (needs a model; there is none yet)."),
+    typer.Option("--brief", metavar="TEXT", help="The request in plain language, compiled by a model."),
 ]
 
 

@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from closedset_cli import brief as briefs
 from closedset_cli import request, streams
 from closedset_cli.diagnostics import UsageRefused
 from closedset_cli.format import Format
 
 if TYPE_CHECKING:
+    from closedset.brief import Model
     from closedset.reply_full import FullReply
     from closedset.store import Store
 
@@ -42,6 +44,9 @@ def search(
     ] = None,
     request_file: request.RequestFile = None,
     brief: request.Brief = None,
+    record: briefs.Record = None,
+    replay: briefs.Replay = None,
+    save_request: briefs.SaveRequest = None,
     the_set: Annotated[
         TheSet | None, typer.Option("--set", help="Print the whole of one set: every id, however many.")
     ] = None,
@@ -61,15 +66,18 @@ def search(
         detail=detail.value if detail else None,
     )  # fmt: skip
     _refuse_unfit(asked, the_set, absence, output)
+    model = briefs.of_request(asked, record, replay, save_request)
     import closedset
 
     with closedset.open(store) as opened:
         if the_set is not None:
-            _the_set(opened, asked, the_set, output)
+            _the_set(opened, asked, the_set, output, model)
         elif absence:
-            _absence(opened, asked, output)
+            _absence(opened, asked, output, model)
         else:
-            _answer(opened, asked, output)
+            _answer(opened, asked, output, model)
+        if save_request is not None:
+            _save(opened, asked, model, save_request)
 
 
 def _refuse_unfit(asked: dict[str, Any], the_set: TheSet | None, absence: bool, output: Format) -> None:
@@ -83,10 +91,18 @@ def _refuse_unfit(asked: dict[str, Any], the_set: TheSet | None, absence: bool, 
         raise UsageRefused("a compact reply is written as table or json: leave out --detail, or change --format")
 
 
-def _answer(store: "Store", asked: dict[str, Any], output: Format) -> None:
+def _save(store: "Store", asked: dict[str, Any], model: "Model | None", file: str) -> None:
     from closedset.reply_full import FullReply
 
-    reply = store.search(asked)
+    reply = store.search({**asked, "detail": "full", "limit": 1, "list_limit": 0}, model)
+    assert isinstance(reply, FullReply)
+    briefs.save(file, asked, reply)
+
+
+def _answer(store: "Store", asked: dict[str, Any], output: Format, model: "Model | None") -> None:
+    from closedset.reply_full import FullReply
+
+    reply = store.search(asked, model)
     if output is Format.JSON:
         from closedset_cli.printable import json_safe
 
@@ -142,23 +158,25 @@ def _matches(reply: "FullReply", output: Format) -> None:
         table.write([[match.entity_id, match.name, match.rank, *cells]])
 
 
-def _the_set(store: "Store", asked: dict[str, Any], the_set: TheSet, output: Format) -> None:
+def _the_set(
+    store: "Store", asked: dict[str, Any], the_set: TheSet, output: Format, model: "Model | None"
+) -> None:
     from closedset.reply_full import FullReply
     from closedset_cli import suggestion, whole_set
 
-    whole_set.send(store.partition(asked), the_set.value, output)
-    reply = store.search({**asked, "limit": 1, "list_limit": 0})
+    whole_set.send(store.partition(asked, model), the_set.value, output)
+    reply = store.search({**asked, "limit": 1, "list_limit": 0}, model)
     assert isinstance(reply, FullReply)
     streams.finish()
     suggestion.near_names(store.catalog.pack, reply)
     suggestion.warrant(reply)
 
 
-def _absence(store: "Store", asked: dict[str, Any], output: Format) -> None:
+def _absence(store: "Store", asked: dict[str, Any], output: Format, model: "Model | None") -> None:
     from closedset.reply_full import FullReply
     from closedset_cli import absence
 
-    reply = store.search(asked)
+    reply = store.search(asked, model)
     assert isinstance(reply, FullReply)
     absence.send(reply, output)
     _talk(store, reply, Format.TABLE)
