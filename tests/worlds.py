@@ -184,9 +184,7 @@ def completions(
             choices[ask.slot] = sorted(near) if isinstance(written, Blank) else [written]
         else:
             texts = {fold(t) for other in asks if other.slot == ask.slot for t in other.texts}
-            choices[ask.slot] = (
-                [*sorted(texts), NOBODY_ASKED] if isinstance(written, Blank) else [fold(written)]
-            )
+            choices[ask.slot] = [*sorted(texts), NOBODY_ASKED] if isinstance(written, Blank) else [fold(written)]
     if month is not None:
         place_in_time(choices, row, relation, points, month)
     return [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
@@ -382,7 +380,9 @@ def contradiction(
         if exact and verdict != "none" and not member.in_some:
             return f"{entity} is a member in no world, but {verdict}"
     if not found:
-        return None  # Of nobody no world says anything; that an empty store is not called complete is a rule of its own.
+        return (
+            None  # Of nobody no world says anything; that an empty store is not called complete is a rule of its own.
+        )
     is_open = any(member.in_some and not member.in_every for member in found.values())
     if licensed and (is_open or not whole):
         return "the licence is granted, but a membership is open or something went unasked"

@@ -1,11 +1,9 @@
 """What a generation says of itself: one JSON record inside its database file, read once when a store opens."""
 
-
 from pydantic import BaseModel, ConfigDict, Field
 
 from closedset.mapping import Map
 from closedset.pack import Pack
-
 
 #: The layout of a generation's tables; a store of another layout is loaded anew, never half-read.
 FORMAT = 2

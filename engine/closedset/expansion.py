@@ -119,7 +119,9 @@ def _reached(bound: Bound, vocabulary: Vocabulary, term: str) -> tuple[str, ...]
     asked = vocabulary.rungs[term]
     above = bound.op == "gte"
     return tuple(
-        t for t in vocabulary.terms if t in vocabulary.rungs and (vocabulary.rungs[t] >= asked if above else vocabulary.rungs[t] <= asked)
+        t
+        for t in vocabulary.terms
+        if t in vocabulary.rungs and (vocabulary.rungs[t] >= asked if above else vocabulary.rungs[t] <= asked)
     )
 
 

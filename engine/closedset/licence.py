@@ -106,7 +106,12 @@ def licence(
     gaps += _unattributed(run, plan)
     gaps += _unasked(unbound, vacuous)
     gaps += _uncompiled(compiled)
-    gaps.sort(key=lambda g: (reasons.order(g.code), (len(g.subject), g.subject) if g.code == "constraint_unbound" else (0, g.subject)))
+    gaps.sort(
+        key=lambda g: (
+            reasons.order(g.code),
+            (len(g.subject), g.subject) if g.code == "constraint_unbound" else (0, g.subject),
+        )
+    )
     return Licence(tuple(gaps), _unrecorded(plan, whys, verdicts))
 
 
@@ -219,7 +224,9 @@ def _details(run: Run, plan: Plan, why: _Why, still_open: EntitySet) -> list[str
     if why.code in ("vocabulary_unplaced", "vocabulary_coarse"):
         return [f"{place}: {_held(run, plan, why, still_open)}"]
     if why.code == "slot_unreadable_rows_unanswerable":
-        reports = [r.slots[bound.name] for r in run.catalog.reports if r.relation == bound.relation and bound.name in r.slots]
+        reports = [
+            r.slots[bound.name] for r in run.catalog.reports if r.relation == bound.relation and bound.name in r.slots
+        ]
         texts = _examples([r.unreadable for r in reports])
         return [f"{place}: {texts}" if texts else place]
     if why.code == "slot_unrecorded_rows_unanswerable":

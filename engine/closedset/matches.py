@@ -49,9 +49,7 @@ def ordinals(run: Run, ids: Sequence[str]) -> list[int]:
     return [r["ordinal"] for r in run.statement("search/ordinals.sql.j2", {"ids": wanted}).to_pylist()]
 
 
-def deliver(
-    run: Run, plan: Plan, page: Sequence[Ranked], known: dict[int, tuple[str, str | None]]
-) -> list[Match]:
+def deliver(run: Run, plan: Plan, page: Sequence[Ranked], known: dict[int, tuple[str, str | None]]) -> list[Match]:
     """Fetch the rows of a page's entities and re-read their cells. Takes the names `names` gave."""
     if not page:
         return []

@@ -189,8 +189,7 @@ def pack_file(name_or_path: str | Path) -> Path:
     if str(name_or_path) in bundled():
         return inside
     raise PackRefused(
-        f"{name_or_path}: no such pack; give a pack.yaml, a folder that holds one, "
-        f"or one of: {', '.join(bundled())}"
+        f"{name_or_path}: no such pack; give a pack.yaml, a folder that holds one, or one of: {', '.join(bundled())}"
     )
 
 

@@ -117,7 +117,10 @@ def sentence(scan: Scan) -> str:
         asked = " and ".join(f"{e.bound.name} {e.bound.asked}" for e in scan.expansions if e.bound.index in group.tests)
         word = "required" if group.required else "preferred"
         said.append(f"group {group.index} ({word}): {asked}{f' at {scan.time.month}' if scan.time else ''}")
-    return f"read {scan.relation} once and find who holds a row that is true, and who one that cannot be judged; " + "; ".join(said)
+    return (
+        f"read {scan.relation} once and find who holds a row that is true, and who one that cannot be judged; "
+        + "; ".join(said)
+    )
 
 
 def sql_tests(scan: Scan) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -140,8 +143,11 @@ def sql_tests(scan: Scan) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         match test:
             case TermTest():
                 said |= {
-                    "kind": "term", "true": _runs(test.true), "coarse": _runs(test.coarse), "unknown": bool(test.unknown),
-                }  # fmt: skip
+                    "kind": "term",
+                    "true": _runs(test.true),
+                    "coarse": _runs(test.coarse),
+                    "unknown": bool(test.unknown),
+                }
             case TextTest():
                 names = [bind(f"c{i}_{n}", text) for n, text in enumerate(test.folded)]
                 said |= {"kind": "text", "values": names}
@@ -149,7 +155,9 @@ def sql_tests(scan: Scan) -> tuple[list[dict[str, Any]], dict[str, Any]]:
                 names = [bind(f"c{i}_{n}", number) for n, number in enumerate(test.values)]
                 said |= {"kind": "number", "op": test.op, "values": names, "always": test.always}
             case DateTest():
-                pairs = [(bind(f"c{i}_{n}_start", s.start), bind(f"c{i}_{n}_end", s.end)) for n, s in enumerate(test.spans)]
+                pairs = [
+                    (bind(f"c{i}_{n}_start", s.start), bind(f"c{i}_{n}_end", s.end)) for n, s in enumerate(test.spans)
+                ]
                 said |= {"kind": "date", "op": test.op, "spans": pairs}
         tests.append(said)
     if scan.time:

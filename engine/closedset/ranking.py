@@ -38,7 +38,8 @@ def rank(run: Run, plan: Plan, verdicts: Verdicts, top: int, named: EntitySet | 
     stated = {k["key"] for one in distances for k in one["measures"]}
     table = run.statement(
         "search/ranking.sql.j2", values,
-        preferred=[g.index for g in plan.optional], distances=distances, keys=[(n, n in stated) for n in range(len(plan.thresholds))], top=top, named=bool(named),
+        preferred=[g.index for g in plan.optional], distances=distances,
+        keys=[(n, n in stated) for n in range(len(plan.thresholds))], top=top, named=bool(named),
     )  # fmt: skip
     return [
         Ranked(r["ordinal"], r["place"], r["preferences"], tuple(r[f"d{n}"] for n in range(len(plan.thresholds))))
@@ -66,7 +67,14 @@ def _distances(plan: Plan) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         bound |= values
         entry = said.setdefault(
             group.index,
-            {"group": group.index, "table": scan.table, "tests": tests, "groups": [group], "time": scan.time, "measures": []},
+            {
+                "group": group.index,
+                "table": scan.table,
+                "tests": tests,
+                "groups": [group],
+                "time": scan.time,
+                "measures": [],
+            },
         )
         entry["measures"].append({"key": key, "expression": _expression(expansion)})
         if expansion.bound.numbers:
@@ -81,9 +89,9 @@ def _expression(expansion: Expansion) -> str:
             # Exact where 38 digits suffice; a distance is a float in any case.
             return f'coalesce(TRY(abs("{slot}" - $c{i}_asked)::DOUBLE), abs("{slot}"::DOUBLE - $c{i}_asked::DOUBLE))'
         case DateTest(op="gte"):
-            return f'abs(date_diff(\'month\', $c{i}_0_start::DATE, "{slot}__start"))'
+            return f"abs(date_diff('month', $c{i}_0_start::DATE, \"{slot}__start\"))"
         case DateTest():
-            return f'abs(date_diff(\'month\', "{slot}__end", $c{i}_0_end::DATE))'
+            return f"abs(date_diff('month', \"{slot}__end\", $c{i}_0_end::DATE))"
         case _:
             cases = " ".join(f"WHEN {code} THEN {distance}" for code, distance in expansion.rungs)
             return f'CASE "{slot}" {cases} END' if cases else "NULL"

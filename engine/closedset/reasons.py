@@ -1,4 +1,4 @@
-"""Every reason code, once: its sentence and its cure. The reply, the terminal, the README and the tests read it here."""
+"""Every reason code, once, with its sentence and its cure: the reply, the terminal, the README and the tests read it."""
 
 from dataclasses import dataclass
 

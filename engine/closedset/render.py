@@ -1,7 +1,8 @@
 """SQL text from the templates in `sql/`: values never reach the text, only identifiers, quoted.
 
 Every template starts with a header comment that is its contract: what it does, `grain`, `reads`, `columns`,
-`parameters`, and `bound` where values are bound. A parameter that is used but not declared, or declared but not used, is refused.
+`parameters`, and `bound` where values are bound. A parameter that is used but not declared, or declared but
+not used, is refused.
 """
 
 import re
@@ -81,7 +82,10 @@ def render(name: str, **parameters: Any) -> str:
     Refuses (Broken) a declared parameter that is not given, and a given one that is not declared."""
     contract = header(name)
     declared = _declared(contract)
-    for fault, names in (("not given", declared - set(parameters)), ("given but not declared", set(parameters) - declared)):
+    for fault, names in (
+        ("not given", declared - set(parameters)),
+        ("given but not declared", set(parameters) - declared),
+    ):
         for one in sorted(names):
             raise Broken(f"sql/{name}:1: parameter {one} is {fault}")
     try:

@@ -60,7 +60,7 @@ class _Lists:
         self.absence = {r: absence.absence(looked, run.universe) for r, looked in found.verdicts.looked.items()}
         self.absent = {r: (a.none.ordinals(listed), a.not_recorded.ordinals(listed)) for r, a in self.absence.items()}
         self.covering = {r: absence.covering(run, r, none) for r, (none, _) in self.absent.items()}
-        every = [o for one in (self.overall, *self.groups.values()) for o in sum(one.values(), [])]
+        every = [o for one in (self.overall, *self.groups.values()) for ids in one.values() for o in ids]
         every += [o for pair in self.absent.values() for one in pair for o in one]
         self.known = matches.names(run, [*every, *(r.ordinal for r in ranked), *(r.ordinal for r in page)])
 
@@ -89,7 +89,9 @@ def assemble(
         expansion=[line for _, e in sorted(found.plan.expansions.items()) for line in e.lines],
         counts=_counts(run, found),
         groups=[_group(run, found, g, warrant, lists) for g in found.plan.groups],
-        entities=EntityLists(matched=lists.ids([r.ordinal for r in ranked]), **{s: lists.ids(lists.overall[s]) for s in _SETS}),
+        entities=EntityLists(
+            matched=lists.ids([r.ordinal for r in ranked]), **{s: lists.ids(lists.overall[s]) for s in _SETS}
+        ),
         matches=[_match(m) for m in delivered],
         truncated=hidden > 0,
         **{s: _listings(found, lists, s) for s in _SETS},
@@ -134,9 +136,12 @@ def _counts(run: Run, found: "Answer") -> Counts:
         counted = {s: len(getattr(judged.partition, s)) if judged else None for s in ("matched", *_SETS)}
         per_constraint.append(
             ConstraintCount(
-                index=i, constraint=asked.as_sent(), status="bound" if judged else "unbound",
-                rows=judged.rows if judged else None, **counted,
-            )  # fmt: skip
+                index=i,
+                constraint=asked.as_sent(),
+                status="bound" if judged else "unbound",
+                rows=judged.rows if judged else None,
+                **counted,
+            )
         )
     return Counts(universe=run.universe, bound=sizes["matched"] + sizes["none"], per_constraint=per_constraint, **sizes)
 
@@ -167,12 +172,17 @@ def _absence(run: Run, relation: str, lists: _Lists) -> AbsenceBlock:
 
     def records(covering: Sequence[Covering]) -> list[CoverageRecord]:
         loaded_at = run.catalog.loaded_at
-        return [CoverageRecord(declared_by=c.declared_by, source=c.source, said=c.said, loaded_at=loaded_at) for c in covering]
+        return [
+            CoverageRecord(declared_by=c.declared_by, source=c.source, said=c.said, loaded_at=loaded_at)
+            for c in covering
+        ]
 
     return AbsenceBlock(
         split=Split(none=len(found.none), not_recorded=len(found.not_recorded), recorded=len(found.recorded)),
         none=[
-            EntityAbsence(entity_id=lists.known[o][0], kind="none", denominator=0, coverage=records(lists.covering[relation][o]))
+            EntityAbsence(
+                entity_id=lists.known[o][0], kind="none", denominator=0, coverage=records(lists.covering[relation][o])
+            )
             for o in none
         ],
         not_recorded=[
@@ -264,6 +274,8 @@ def _licence(warrant: Licence, hidden: int) -> LicenceBlock:
     if warrant.closed and hidden:
         reason = reasons.TRUNCATED_REASON
         said = [
-            LicenceReason(code=reason.code, count=hidden, sentence=reason.sentence.format(count=hidden), cure=reason.cure)
+            LicenceReason(
+                code=reason.code, count=hidden, sentence=reason.sentence.format(count=hidden), cure=reason.cure
+            )
         ]
     return LicenceBlock(granted=not said, reasons=said)

@@ -88,9 +88,7 @@ def build(
                 found.add(kid)
                 stack.extend(children.get(kid, ()))
         below[term] = tuple(sorted(found, key=at.__getitem__))
-    leaves = {
-        term: frozenset(kid for kid in below[term] if not below[kid]) or frozenset([term]) for term in names
-    }
+    leaves = {term: frozenset(kid for kid in below[term] if not below[kid]) or frozenset([term]) for term in names}
     return Vocabulary(
         name=name,
         terms=names,
@@ -146,8 +144,7 @@ def _rungs(
     for term in terms:
         if term not in rungs and not all(leaf in rungs for leaf in leaves[term]):
             raise VocabularyError(
-                f"axis {name}: the axis is ordered, but {term} has no rung; "
-                "add it to `order` or under a term of it",
+                f"axis {name}: the axis is ordered, but {term} has no rung; add it to `order` or under a term of it",
                 "tree",
                 term,
             )

@@ -92,9 +92,7 @@ def validate(model: type[Model], path: Path) -> Model:
     return validate_value(model, raw, str(path), lines)
 
 
-def validate_value(
-    model: type[Model], raw: Any, name: str, lines: dict[Place, int] | None = None
-) -> Model:
+def validate_value(model: type[Model], raw: Any, name: str, lines: dict[Place, int] | None = None) -> Model:
     """Validate a value that was read already (or built in memory); refuses as `validate` does."""
     try:
         return model.model_validate(raw)
