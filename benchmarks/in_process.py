@@ -45,8 +45,9 @@ def roster_ratio() -> float | None:
                         cursor.register(event[1], event[2])
                         continue
                     start = time.perf_counter()
-                    cursor.sql(event[1], params=event[2] or None).to_arrow_table()
+                    rows = cursor.sql(event[1], params=event[2] or None).to_arrow_table().num_rows
                     spent += time.perf_counter() - start
+                    assert rows == event[3], f"{rows} rows, and {event[3]} in the search: {event[1]}"
                 return spent
 
             return _paired(search, statements)
@@ -67,7 +68,7 @@ def _events(store: Any) -> list[tuple[Any, ...]]:
 
     def running(self: Any, *args: Any, **kwargs: Any) -> Any:
         table = run(self, *args, **kwargs)
-        events.append(("run", self.steps[-1].sql, self.steps[-1].parameters))
+        events.append(("run", self.steps[-1].sql, self.steps[-1].parameters, table.num_rows))
         return table
 
     try:

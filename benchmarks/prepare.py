@@ -16,8 +16,7 @@ from benchmarks.questions import QUESTIONS, UNTIMED
 ROOT = Path(__file__).parents[1]
 #: Codes no question over constraints raises yet: keys and briefs come with the surfaces, corrections with the ledger.
 ELSEWHERE = {"acl", "constraints_dropped", "brief_uncompiled", "corrected_rows_unanswerable"}
-_LOADER = ("engine/closedset/load", "sql/load")
-_LOADER_FILES = ("catalog", "cells", "dates", "decimals", "fold", "mapping", "pack", "vocabulary", "store")
+_LOADER_FILES = ("load", "catalog", "cells", "dates", "decimals", "fold", "mapping", "pack", "vocabulary", "store")
 
 
 def prepare(size: Size, work: Path, say: Any = print) -> Path:
@@ -27,7 +26,7 @@ def prepare(size: Size, work: Path, say: Any = print) -> Path:
     export, made = folder / "export", folder / "made.json"
     state = json.loads(made.read_text()) if made.exists() else {}
     makers = [ROOT / "benchmarks" / name for name in ("generate.py", "typed.py", "export")]
-    loader = [*(ROOT / path for path in _LOADER), *(ROOT / f"engine/closedset/{name}.py" for name in _LOADER_FILES)]
+    loader = _loader()
     wanted = {"data": _hash(makers) + duckdb.__version__, "store": _hash(loader)}
     if state.get("data") != wanted["data"]:
         for old in ("typed.sqlite", "typed.duckdb"):
@@ -50,6 +49,16 @@ def prepare(size: Size, work: Path, say: Any = print) -> Path:
         state["store"] = wanted["store"]
         made.write_text(json.dumps(state))
     return folder
+
+
+def _loader() -> list[Path]:
+    """The files of the installed engine that a store depends on."""
+    import closedset
+    from closedset.pack import data_folder
+
+    engine = Path(closedset.__file__).parent
+    modules = [engine / name if name == "load" else engine / f"{name}.py" for name in _LOADER_FILES]
+    return [*(m for m in modules if m.exists()), data_folder("sql") / "load"]
 
 
 def _load(folder: Path) -> None:

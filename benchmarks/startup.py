@@ -24,7 +24,8 @@ QUESTION = {
 #: The same four sets by hand, over the export's own files.
 BARE = """
 import duckdb, pyarrow, pydantic
-print(duckdb.connect().sql('''
+import json
+print(json.dumps(dict(duckdb.connect().sql('''
     WITH v AS (
         SELECT business_id, bool_or(risk_category = 'High Risk' AND date BETWEEN '20150101' AND '20151231') AS m
         FROM '{data}/violations.parquet' GROUP BY 1),
@@ -37,7 +38,7 @@ print(duckdb.connect().sql('''
     SELECT CASE WHEN m THEN 'matched' WHEN m IS NOT NULL OR looked.business_id IS NOT NULL THEN 'none'
            ELSE 'not_recorded' END AS verdict, count(*)
     FROM everybody LEFT JOIN v USING (business_id) LEFT JOIN looked USING (business_id) GROUP BY 1
-''').fetchall())
+''').fetchall())))
 """
 
 
@@ -51,6 +52,15 @@ def timed(words: list[str]) -> tuple[float, float]:
     return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
+def same_answer(searched: list[str], bare: list[str]) -> None:
+    """Refuse to time two processes that do not both answer, and alike: one that does nothing is very fast."""
+    ours, theirs = (
+        json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE).stdout) for words in (searched, bare)
+    )
+    counted = {verdict: ours["counts"][verdict] for verdict in theirs}
+    assert counted == theirs, f"closedset counts {counted}, the bare SQL {theirs}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=20)
@@ -62,8 +72,19 @@ def main() -> None:
         closedset.load.load(store, "sf_food", sample=True)
         request = Path(folder) / "request.json"
         request.write_text(json.dumps(QUESTION))
-        searched = [sys.executable, "-m", "closedset_cli.main", "search", str(store), str(request)]
+        searched = [
+            sys.executable,
+            "-m",
+            "closedset_cli",
+            "search",
+            str(store),
+            "--request",
+            str(request),
+            "--format",
+            "json",
+        ]
         bare = [sys.executable, "-c", BARE.format(data=ROOT / "packs/sf_food/data")]
+        same_answer(searched, bare)
         timed(searched), timed(bare)
         pairs = [(timed(searched), timed(bare)) for _ in range(args.pairs)]
     for what, at in (("wall", 0), ("CPU", 1)):
