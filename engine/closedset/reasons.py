@@ -1,4 +1,4 @@
-"""Every reason code, once, with its sentence and its cure: the reply, the terminal, the README and the tests read it."""
+"""Every reason code, once, with its sentence and its cure: reply, terminal, README and tests all read it here."""
 
 from dataclasses import dataclass
 
