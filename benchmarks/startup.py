@@ -3,6 +3,7 @@
 sf_food pack, against a process that imports duckdb, pyarrow and pydantic and runs the bare SQL, turn about."""
 
 import argparse
+import importlib.util
 import json
 import os
 import resource
@@ -65,6 +66,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=20)
     args = parser.parse_args()
+    if importlib.util.find_spec("pandas"):
+        print(
+            "pandas is installed here: pyarrow imports it, closedset does not need it; measure without the bench group"
+        )
     with tempfile.TemporaryDirectory() as folder:
         import closedset.load
 
