@@ -44,8 +44,9 @@ def read_cases() -> dict[str, Case]:
         defaults = {k: v for k, v in whole.items() if k != "cases"}
         for case in whole["cases"]:
             assert case["case"] not in cases, case["case"]
-            former = {k: v for k, v in cases[case["like"]].items() if k in ("pack", "map", "files")} if "like" in case else {}
-            cases[case["case"]] = {**defaults, **former, **case}
+            former = cases.get(case.get("like", ""), {})
+            taken = {k: v for k, v in former.items() if k in ("pack", "map", "files")}
+            cases[case["case"]] = {**defaults, **taken, **case}
     return cases
 
 
@@ -228,7 +229,8 @@ def details(ask: Case, reply: dict[str, Any]) -> None:
             held = [r["slot_receipts"][slot] for r in delivered[entity]["rows"] if r["relation"] == relation]
             assert [h["cell"] for h in held] == [cell]
             assert all(h["byte_verified"] for h in held)
-    absent = {a["entity_id"]: a for g in reply["groups"] for kind in ("none", "not_recorded") for a in g["absence"][kind]}
+    listed = [a for g in reply["groups"] for kind in ("none", "not_recorded") for a in g["absence"][kind]]
+    absent = {a["entity_id"]: a for a in listed}
     for entity, denominator in ask.get("denominators", {}).items():
         assert json.dumps(absent[entity]["denominator"]) == denominator
     if "split" in ask:
@@ -265,7 +267,7 @@ def contrast(line: Case, export: Path) -> None:
 
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Asia/Kolkata"])
 def test_dates_mean_the_same_in_every_time_zone(zone: str, tmp_path: Path) -> None:
-    script = "import sys; from pathlib import Path; from tests.test_field_cases import run_dates; run_dates(Path(sys.argv[1]))"
+    script = "import sys, pathlib, tests.test_field_cases as t; t.run_dates(pathlib.Path(sys.argv[1]))"
     path = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
     env = {**os.environ, "TZ": zone, "PYTHONPATH": path}
     done = subprocess.run(

@@ -40,7 +40,8 @@ _SHOWN = 5
 #: Characters that nobody sees: a soft hyphen, zero-width ones, direction marks, a byte order mark.
 _UNSEEN = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
 _TABLES = """
-CREATE TABLE withheld (relation VARCHAR, entry SMALLINT, entity_id VARCHAR, file VARCHAR, line BIGINT, text VARCHAR, fault VARCHAR);
+CREATE TABLE withheld (relation VARCHAR, entry SMALLINT, entity_id VARCHAR, file VARCHAR, line BIGINT, text VARCHAR,
+                       fault VARCHAR);
 CREATE TABLE unattributed (relation VARCHAR, entry SMALLINT, "row" BIGINT, file VARCHAR, line BIGINT, fault VARCHAR);
 CREATE TABLE coverage (statement SMALLINT, entity INTEGER);
 CREATE TABLE bitmap (relation VARCHAR, held BLOB, looked_at BLOB, withheld BLOB);
@@ -277,7 +278,8 @@ def _scale(mapped: list[_Mapped]) -> int:
     fractions = {0, *(fraction for _, fraction in sizes)}
 
     def held(scale: int) -> int:
-        return sum(n for (whole, fraction), n in sizes.items() if whole + scale <= decimals.DIGITS and fraction <= scale)
+        most = decimals.DIGITS - scale
+        return sum(n for (whole, fraction), n in sizes.items() if whole <= most and fraction <= scale)
 
     return max(fractions, key=lambda scale: (held(scale), scale))
 

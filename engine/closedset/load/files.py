@@ -30,6 +30,7 @@ _PACKED = (".gz", ".zst")
 _DELIMITERS = ",;\t|"
 _LONGEST_LINE = 16_000_000
 _BATCH = 50_000
+_QUOTE_LEFT_OPEN = "close the quote, and double a quote that stands inside a quoted cell"
 #: DuckDB's words for rows whose line ends differ from row to row.
 _MIXED_LINE_ENDS = "state machine reached an invalid state"
 #: Parquet types whose text says all they hold. What is nested or binary has no one text.
@@ -229,19 +230,35 @@ def _csv(
         "quote = '\"', escape = '\"', header = true, auto_detect = false, store_rejects = true, nullstr = '', "
         f"hive_partitioning = false, max_line_size = {_LONGEST_LINE})"
     )
+    con.begin()
     try:
         ((count,),) = con.execute(sql, {"file": _literally(file), "delimiter": head.delimiter}).fetchall()
+        faults = _rejected(con, file, head)
     except duckdb.Error as error:
+        con.rollback()
         if _MIXED_LINE_ENDS in str(error):
             return _slowly(con, file, head, cells, columns)
         raise LoadRefused(f"{file}: {_first_lines(error)}") from None
-    return int(count), _rejected(con, file, head)
+    except LoadRefused as refusal:
+        # Line ends that differ from row to row can look like a quote left open; the other reading knows better.
+        con.rollback()
+        if _QUOTE_LEFT_OPEN not in str(refusal):
+            raise
+        return _slowly(con, file, head, cells, columns, refusal)
+    con.commit()
+    return int(count), faults
 
 
 def _slowly(
-    con: duckdb.DuckDBPyConnection, file: Path, head: _Head, cells: str, columns: Sequence[str]
+    con: duckdb.DuckDBPyConnection,
+    file: Path,
+    head: _Head,
+    cells: str,
+    columns: Sequence[str],
+    refusal: LoadRefused | None = None,
 ) -> tuple[int, list[Unread]]:
-    """The twin of the fast reading, row by row, for a file whose line ends differ from row to row."""
+    """The twin of the fast reading, row by row, for a file whose line ends differ from row to row. `refusal` is
+    what the fast one said of a quote, and stands if this one finds it broken too."""
     import pyarrow as pa
 
     width = len(head.names)
@@ -274,7 +291,7 @@ def _slowly(
                 con.unregister("arrow_cells")
                 total += len(batch)
         except csv.Error as error:
-            raise LoadRefused(f"{file}:{reader.line_num}: {error}; mend the quotes of that line") from None
+            raise refusal or LoadRefused(f"{file}:{reader.line_num}: {error}; mend the quotes of that line") from None
         except UnicodeDecodeError as error:
             byte = error.object[error.start]
             raise LoadRefused(f"{file}:{reader.line_num + 1}: {_not_utf8(byte)}") from None
@@ -376,7 +393,7 @@ def _rejected(con: duckdb.DuckDBPyConnection, file: Path, head: _Head) -> list[U
 
 
 _CURE = {
-    "UNQUOTED VALUE": "close the quote, and double a quote that stands inside a quoted cell",
+    "UNQUOTED VALUE": _QUOTE_LEFT_OPEN,
     "INVALID ENCODING": "save the file as UTF-8",
     "LINE SIZE OVER MAXIMUM": "is a quote left open there?",
 }
@@ -403,5 +420,5 @@ def _first_lines(error: Exception) -> str:
 
 def nearest(name: str, names: Sequence[str]) -> str:
     """`did you mean` for a message, or nothing."""
-    close = get_close_matches(name, names, n=1, cutoff=0.6)
+    close = [n for n in names if n.lower().strip() == name.lower().strip()] or get_close_matches(name, names, n=1)
     return f"; did you mean {close[0]!r}?" if close else ""

@@ -16,7 +16,7 @@ from closedset.errors import LoadRefused
 from closedset.load.files import nearest
 from closedset.render import quoted
 
-_ORDINAL = "row of "
+_ORDINAL = "(row) "
 
 
 def _parse(name: str, select: str) -> exp.Query:
