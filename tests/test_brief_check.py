@@ -1,6 +1,7 @@
 """The check of a compile: the printed block, sentences and whole words, and two promises for whatever is said."""
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from closedset import pack, reasons
 from closedset.brief import Said, read_compile_output
 from closedset.brief.sentences import sentences
 from closedset.brief.words import Words
+from closedset.fold import fold
 from closedset.store import Store
 
 ROSTER = pack.load("roster")
@@ -206,6 +208,33 @@ def compiles(draw: st.DrawFn) -> tuple[str, Any]:
     return brief, draw(st.sampled_from([said, said, said, json.dumps(said, default=str)])) if draw(
         st.booleans()
     ) else said
+
+
+ANY_TEXT = st.text(st.one_of(st.characters(), st.sampled_from("aB9 .!?…\n\r\t•-()\"'。؟\u0301\u200d🚀")), max_size=40)
+
+
+@settings(max_examples=500, deadline=None)
+@given(ANY_TEXT)
+def test_every_letter_and_digit_of_a_brief_is_in_exactly_one_sentence(brief: str) -> None:
+    """What lay outside every sentence could go unasked without anybody being told."""
+    found = sentences(brief)
+    assert all(brief[s.start : s.end] == s.text == s.text.strip() for s in found)
+    assert all(a.end <= b.start for a, b in pairwise(found))
+    outside = [i for i in range(len(brief)) if not any(s.start <= i < s.end for s in found)]
+    assert not any(brief[i].isalnum() for i in outside)
+    assert bool(found) == bool(brief.strip())
+
+
+@settings(max_examples=500, deadline=None)
+@given(ANY_TEXT, ANY_TEXT)
+def test_a_quote_is_found_only_where_the_brief_says_it(brief: str, quote: str) -> None:
+    words = Words(brief)
+    assert all(fold(brief[s:e]) == fold(quote) for s, e in words.find(quote))
+    for first in range(len(brief)):
+        for last in (first + 1, first + 2, len(brief)):
+            cut = brief[first:last]
+            if last <= len(brief) and cut == cut.strip() and words.whole(first, last):
+                assert (first, last) in words.find(cut), "a whole word of the brief is found in it"
 
 
 @settings(max_examples=400, deadline=None)

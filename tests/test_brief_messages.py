@@ -65,7 +65,7 @@ def test_a_brief_is_compiled_by_one_call_that_forces_the_tool(api: Api, stream: 
     assert made.model == "claude-haiku-5-5"
     assert made.usage_said == {
         "input_tokens": 40, "output_tokens": 210, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 2600,
-        "cost_usd": 0.000135, "cost_basis": "list price since 2026-10-07, checked 2026-11-30",
+        "cost_usd": 0.000135, "cost_basis": "list price since 2026-10-07, checked 2026-10-24",
     }  # fmt: skip
 
 

@@ -60,7 +60,7 @@ def test_a_compiled_brief_is_answered_like_its_constraints(roster: Store) -> Non
     assert compiled["model"] == "claude-haiku-5-5"
     assert compiled["usage"] == {
         "input_tokens": 900, "output_tokens": 100, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 2600,
-        "cost_usd": 0.000166, "cost_basis": "list price since 2026-10-07, checked 2026-11-30",
+        "cost_usd": 0.000166, "cost_basis": "list price since 2026-10-07, checked 2026-10-24",
     }  # fmt: skip
 
 

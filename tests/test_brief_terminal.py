@@ -73,7 +73,7 @@ def test_a_replayed_brief_is_printed_with_its_phrases_marked(store: Path, record
         '  dropped: {"relation": "screening", "slot": "kind", "op": "eq", "value": "compliance", "quote": "a compliance check"}\n'
         "    quote_not_in_brief. The brief does not say what it quotes: the constraint came from nowhere.\n"
         "  compiled by claude-haiku-5-5: 3500 tokens read (2600 from the cache), 100 written, "
-        "0.000166 USD (list price since 2026-10-07, checked 2026-11-30)\n"
+        "0.000166 USD (list price since 2026-10-07, checked 2026-10-24)\n"
     )
     assert "licence withheld: narrowed\n  constraints_dropped: 1\n" in ran.stdout
 

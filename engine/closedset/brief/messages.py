@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 MODEL = "claude-haiku-5-5"
 TIMEOUT_S = 60.0
 RETRIES = 3
-#: Room for some sixty constraints; a longer answer is cut off, and that is an error.
-MAX_TOKENS = 8192
+#: Room for some hundred constraints, and for the thought of a model that will not do without; a longer answer is cut
+#: off, and that is an error.
+MAX_TOKENS = 16_384
 #: Models that answer a forced tool with an error and think whatever they are told: the tool is offered alone.
 _UNFORCED = ("claude-fable-5-", "claude-mythos-5-", "claude-opus-5-5", "claude-sonnet-5-5")
 _INSTEAD = "or pass constraints"

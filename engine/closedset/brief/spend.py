@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 #: The day the table was last held against the published prices of the Messages API.
-PRICES_CHECKED = date(2026, 11, 30)
+PRICES_CHECKED = date(2026, 10, 24)
 _MILLION = Decimal(1_000_000)
 
 

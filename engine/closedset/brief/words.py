@@ -2,6 +2,7 @@
 
 import unicodedata
 from bisect import bisect_left
+from itertools import pairwise
 
 from closedset.fold import fold
 
@@ -24,13 +25,13 @@ class Words:
         self._starts: list[int] = []
         self._ends: list[int] = []
         for start, end in _clusters(brief):
-            piece = fold(brief[start:end]) or " "
-            if piece == " " and folded and folded[-1] == " ":
-                self._ends[-1] = end
-                continue
-            folded += piece
-            self._starts += [start] * len(piece)
-            self._ends += [end] * len(piece)
+            for character in _inside(brief[start:end]):
+                if character == " " and folded and folded[-1] == " ":
+                    self._ends[-1] = end
+                    continue
+                folded.append(character)
+                self._starts.append(start)
+                self._ends.append(end)
         self._folded = "".join(folded)
 
     def find(self, quote: str) -> list[tuple[int, int]]:
@@ -75,7 +76,12 @@ class Words:
 def _clusters(text: str) -> list[tuple[int, int]]:
     """Runs of code points that fold on their own: a character with all that combines with it."""
     starts = [i for i, c in enumerate(text) if not i or not (unicodedata.combining(c) or "\u1160" <= c <= "\u11ff")]
-    return list(zip(starts, [*starts[1:], len(text)], strict=True))
+    return list(pairwise([*starts, len(text)]))
+
+
+def _inside(piece: str) -> str:
+    """A piece folded as it is inside a text: white space is one blank, and none is trimmed."""
+    return fold(f"0{piece}0")[1:-1]
 
 
 def _wordly(char: str) -> bool:
