@@ -4,7 +4,6 @@ Matches with one line a condition on why each is in the set, and counts of every
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from closedset.constraint import WORDS
@@ -14,7 +13,6 @@ from closedset.reply_full import Block, FullReply, MatchBlock, ReceiptBlock, Row
 _REASONS = 5
 
 
-@dataclass(frozen=True, kw_only=True)
 class CompactMatch(Block):
     entity_id: str
     name: str | None
@@ -23,7 +21,6 @@ class CompactMatch(Block):
     absent: ClassVar[frozenset[str]] = frozenset({"about"})
 
 
-@dataclass(frozen=True, kw_only=True)
 class Matched(Block):
     """`total` is the whole set; `showing` the first and last place on this page; `next_offset` null at the end."""
 
@@ -32,12 +29,10 @@ class Matched(Block):
     next_offset: int | None
 
 
-@dataclass(frozen=True, kw_only=True)
 class Close(Block):
     matches: list[CompactMatch]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Others(Block):
     """Everybody else, counted: `ruled_out` is the one "no"; `not_read` were never looked at."""
 
@@ -47,7 +42,6 @@ class Others(Block):
     no_documents: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class CompactReply(Block):
     detail: str
     request_id: str

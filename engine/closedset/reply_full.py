@@ -1,17 +1,39 @@
 """The full reply: the whole warrant. Keys, order, and what is absent or null are a contract.
 
-The blocks are plain dataclasses, since building them must cost nothing beside the search: `model_dump` gives
-the JSON, `model_json_schema` its schema.
+Declaring and building the blocks must cost nothing beside the search: `model_dump` gives the JSON,
+`model_json_schema` its schema.
 """
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, dataclass_transform, get_type_hints
 
 
+@dataclass_transform(kw_only_default=True, frozen_default=True)
 class Block:
-    """A part of a reply. A key in `absent` is left out while it is None; every other None is a null."""
+    """A part of a reply, made from its keys by name. A key in `absent` is left out while it is None; every other
+    None is a null.
+
+    A dataclass in all but its making: one shared initialiser, since generating forty would cost every search.
+    """
 
     absent: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self, **values: Any) -> None:
+        for name in self.__annotations__:
+            if name != "absent":
+                self.__dict__[name] = values.pop(name) if name in values else getattr(type(self), name)
+        if values:
+            raise TypeError(f"{type(self).__name__} has no {', '.join(values)}")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a reply does not change: {name}")
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
 
     def model_dump(self, mode: Literal["python", "json"] = "json") -> dict[str, Any]:
         """The block as JSON values: dicts, lists, strings, numbers, booleans and None."""
@@ -19,6 +41,7 @@ class Block:
         return {k: v for k, v in said.items() if v is not None or k not in self.absent}
 
     def model_dump_json(self, indent: int | None = None) -> str:
+        """The block as JSON text."""
         import json
 
         return json.dumps(self.model_dump(), indent=indent, ensure_ascii=False)
@@ -29,6 +52,18 @@ class Block:
         from pydantic import TypeAdapter
 
         return TypeAdapter(cls).json_schema()
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """How Pydantic sees a block, for its JSON schema: a closed object of its keys."""
+        from pydantic_core import core_schema
+
+        keys = {
+            name: core_schema.typed_dict_field(handler.generate_schema(hint), required=not hasattr(cls, name))
+            for name, hint in get_type_hints(cls).items()
+            if name != "absent"
+        }
+        return core_schema.typed_dict_schema(keys, extra_behavior="forbid", ref=f"{cls.__module__}.{cls.__qualname__}")
 
 
 def _plain(value: Any) -> Any:
@@ -41,7 +76,6 @@ def _plain(value: Any) -> Any:
     return value
 
 
-@dataclass(frozen=True, kw_only=True)
 class ConstraintCount(Block):
     """A constraint alone, over the same rows and without `as_of`; nulls when it is unbound."""
 
@@ -55,7 +89,6 @@ class ConstraintCount(Block):
     undetermined: int | None
 
 
-@dataclass(frozen=True, kw_only=True)
 class Counts(Block):
     """Entities in each set; `bound` = matched + none; the four sets sum to `universe`."""
 
@@ -68,7 +101,6 @@ class Counts(Block):
     per_constraint: list[ConstraintCount]
 
 
-@dataclass(frozen=True, kw_only=True)
 class EntityLists(Block):
     """Ids: matched in rank order, the others by id; each list is bounded, the counts are not."""
 
@@ -78,7 +110,6 @@ class EntityLists(Block):
     undetermined: list[str]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Listing(Block):
     """One group's entities of one set, by id; `total` is how many there are."""
 
@@ -88,7 +119,6 @@ class Listing(Block):
     total: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class CoverageRecord(Block):
     """A coverage statement that lists an entity."""
 
@@ -98,7 +128,6 @@ class CoverageRecord(Block):
     loaded_at: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class EntityAbsence(Block):
     """An entity without a row of a relation. `denominator` 0: looked at, nothing found; null: never looked at."""
 
@@ -108,28 +137,24 @@ class EntityAbsence(Block):
     coverage: list[CoverageRecord]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Split(Block):
     none: int
     not_recorded: int
     recorded: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class AbsenceBlock(Block):
     split: Split
     none: list[EntityAbsence]
     not_recorded: list[EntityAbsence]
 
 
-@dataclass(frozen=True, kw_only=True)
 class TimeTestBlock(Block):
     month: str
     date_slot: str | None
     rule: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class GroupBlock(Block):
     """A group as it ran: entities of each set, rows by the time test, and the relation's absence."""
 
@@ -151,7 +176,6 @@ class GroupBlock(Block):
     absence: AbsenceBlock
 
 
-@dataclass(frozen=True, kw_only=True)
 class ReceiptBlock(Block):
     """Where a slot's value came from. `cell` is the source cell as written, read again at delivery; `row` counts
     the readable rows of `file` from 1. `db_column` is null for a constant of the map."""
@@ -167,7 +191,6 @@ class ReceiptBlock(Block):
     absent: ClassVar[frozenset[str]] = frozenset({"unreadable"})
 
 
-@dataclass(frozen=True, kw_only=True)
 class PeriodBlock(Block):
     """A dated row's period as its source states it, each with its receipt; null: the cell is empty."""
 
@@ -176,7 +199,6 @@ class PeriodBlock(Block):
     receipts: dict[str, ReceiptBlock]
 
 
-@dataclass(frozen=True, kw_only=True)
 class RowBlock(Block):
     """A delivered row: its slots as its source states them, the groups it satisfies, a receipt per slot."""
 
@@ -191,13 +213,11 @@ class RowBlock(Block):
     absent: ClassVar[frozenset[str]] = frozenset({"period"})
 
 
-@dataclass(frozen=True, kw_only=True)
 class RankKey(Block):
     optional_groups_satisfied: int
     threshold_distance: list[float | None]
 
 
-@dataclass(frozen=True, kw_only=True)
 class MatchBlock(Block):
     entity_id: str
     name: str | None
@@ -206,20 +226,17 @@ class MatchBlock(Block):
     rows: list[RowBlock]
 
 
-@dataclass(frozen=True, kw_only=True)
 class UnboundGap(Block):
     index: int
     reason: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class Gaps(Block):
     unbound: list[UnboundGap]
     dropped: list[dict[str, Any]]
     uncompiled: list[dict[str, Any]]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Provenance(Block):
     """Delivered rows by kind: declared by a structured load, or extracted from a document."""
 
@@ -227,7 +244,6 @@ class Provenance(Block):
     extracted: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class Coverage(Block):
     completeness_licensed: bool
     withheld_because: str | None = None
@@ -235,7 +251,6 @@ class Coverage(Block):
     absent: ClassVar[frozenset[str]] = frozenset({"withheld_because", "narrowed_by"})
 
 
-@dataclass(frozen=True, kw_only=True)
 class LicenceReason(Block):
     """A reason the licence is withheld: how many it leaves open (null where nothing is counted), and its cure."""
 
@@ -245,13 +260,11 @@ class LicenceReason(Block):
     cure: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class LicenceBlock(Block):
     granted: bool
     reasons: list[LicenceReason]
 
 
-@dataclass(frozen=True, kw_only=True)
 class CompiledBlock(Block):
     """What a brief became. `constraints` has the shape of the request's own; `model` and `usage` are null where no
     model was called; `usage.cost_usd` is null where the price is not known."""
@@ -265,7 +278,6 @@ class CompiledBlock(Block):
     usage: dict[str, Any] | None
 
 
-@dataclass(frozen=True, kw_only=True)
 class FullReply(Block):
     """The whole warrant of one search."""
 
