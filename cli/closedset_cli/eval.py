@@ -14,15 +14,16 @@ if TYPE_CHECKING:
 
 
 def eval(
-    cases: Annotated[list[str], typer.Argument(metavar="CASES...", help="Files of briefs with their gold (YAML).")],
+    cases: Annotated[list[str], typer.Argument(metavar="CASES", help="Files of briefs with their gold (YAML).")],
     record: brief.Record = None,
     replay: brief.Replay = None,
     output: Annotated[Report, typer.Option("--format", help="How the score is written.")] = Report.TABLE,
 ) -> None:
-    """Score the compiles of briefs against gold constraints.
+    """Score how well briefs become conditions.
 
-    Gives how many became their gold exactly, precision and recall by part of a constraint, and whether what was
-    dropped and left uncompiled was so rightly; for all briefs and for each of their tags.
+    Each case file says what its briefs should have become (the gold). Gives how many became it exactly, precision
+    and recall by part of a constraint, and whether what was dropped and left uncompiled was so rightly; for all
+    briefs and for each of their tags.
     """
     from closedset.brief.evaluate import evaluate, read_cases
 

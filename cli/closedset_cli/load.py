@@ -21,19 +21,26 @@ def load(
     store: Annotated[str, typer.Argument(metavar="STORE", help="The store's directory; made if it is not there.")],
     paths: Annotated[
         list[str] | None,
-        typer.Argument(metavar="PATH…", help="Folders, files or globs of CSV and Parquet.", show_default=False),
+        typer.Argument(metavar="PATH", help="Folders, files or globs of CSV and Parquet.", show_default=False),
     ] = None,
     pack: Annotated[
         str | None,
-        typer.Option("--pack", metavar="NAME|FILE", help="A bundled pack's name, a pack.yaml, or its folder."),
+        typer.Option(
+            "--pack", metavar="NAME|FILE", help="Which pack: a bundled one's name, a pack.yaml, or its folder."
+        ),
     ] = None,
     map_file: Annotated[
         str | None,
         typer.Option("--map", metavar="FILE", help="The map of this export (default: map.yaml beside the pack)."),
     ] = None,
-    sample: Annotated[bool, typer.Option("--sample", help="Load a bundled pack's own export.")] = False,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Load the export that comes with a bundled pack; give no PATH.")
+    ] = False,
     accept_shrink: Annotated[
-        bool, typer.Option("--accept-shrink", help="Load an export that lost more than a fifth of what was loaded.")
+        bool,
+        typer.Option(
+            "--accept-shrink", help="Load it though over a fifth of its former rows, or of the ids looked at, are gone."
+        ),
     ] = False,
     output: Annotated[Report, typer.Option("--format", help="How the report is written.")] = Report.TABLE,
 ) -> None:
@@ -82,9 +89,7 @@ def _record(loaded: "Loaded", aside: list[str]) -> dict[str, Any]:
         "generation": catalog.generation,
         "loaded_at": catalog.loaded_at,
         "universe": catalog.universe,
-        "files": [
-            {"table": t.table, **f.model_dump()} for t in catalog.tables if t.source == source for f in t.files
-        ],
+        "files": [{"table": t.table, **f.model_dump()} for t in catalog.tables if t.source == source for f in t.files],
         "left_aside": [*_notes(loaded), *aside],
         "entries": [r.model_dump(exclude={"source"}) for r in catalog.reports if r.source == source],
         "coverage": [s.model_dump(exclude={"source"}) for s in catalog.statements if s.source == source],

@@ -27,13 +27,15 @@ Prefer = Annotated[
         help="A condition that ranks whoever satisfies it first, and removes nobody.",
     ),
 ]  # fmt: skip
-AsOf = Annotated[str | None, typer.Option("--as-of", metavar="YYYY-MM", help="Ask at a month.")]
+AsOf = Annotated[
+    str | None, typer.Option("--as-of", metavar="YYYY-MM", help="Ask at a month: only rows that hold in it count.")
+]
 Limit = Annotated[
     int | None, typer.Option("--limit", metavar="N", help="Matches on the page (1 to 500; 50, or 25 when compact).")
 ]
 Offset = Annotated[int | None, typer.Option("--offset", metavar="N", help="Matches before the page.")]
 ListLimit = Annotated[
-    int | None, typer.Option("--list-limit", metavar="N", help="Ids in each list of non-matches (0 to 200).")
+    int | None, typer.Option("--list-limit", metavar="N", help="Ids in each list of those who do not match (0 to 200).")
 ]
 EntityId = Annotated[
     list[str] | None,
@@ -45,7 +47,7 @@ RequestFile = Annotated[
 ]
 Brief = Annotated[
     str | None,
-    typer.Option("--brief", metavar="TEXT", help="The request in plain language, compiled by a model."),
+    typer.Option("--brief", metavar="TEXT", help="The request in plain language; a model turns it into conditions."),
 ]
 
 
@@ -103,7 +105,7 @@ def _from_file(name: str) -> dict[str, Any]:
     except _Twice as error:
         raise UsageRefused(f"{place}: the key `{error}` stands twice in one object; leave one out") from None
     if not isinstance(request, dict):
-        raise UsageRefused(f"{place}: a request is a JSON object, such as {{\"constraints\": [...]}}")
+        raise UsageRefused(f'{place}: a request is a JSON object, such as {{"constraints": [...]}}')
     return request
 
 

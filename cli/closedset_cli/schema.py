@@ -22,7 +22,7 @@ def schema(
     store: Annotated[str, typer.Argument(metavar="STORE", help="The store's directory.")],
     output: Annotated[Report, typer.Option("--format", help="How the schema is written.")] = Report.TABLE,
 ) -> None:
-    """Show what may be asked of a store.
+    """Show what may be asked of a store: start here.
 
     Relations, slots and vocabularies, and what the store holds and covers of them.
     """

@@ -55,7 +55,7 @@ def search(
     ] = False,
     output: Annotated[Format, typer.Option("--format", help="How the reply is written.")] = Format.TABLE,
 ) -> None:
-    """Ask a store for a closed set.
+    """Ask who satisfies conditions, and whether these are all.
 
     Gives the four sets, the licence (or every reason it is withheld, with its cure), and the matches with the
     cells they rest on.
