@@ -88,21 +88,20 @@ def read_compile_output(brief: str, pack: Pack, said: object) -> Compiled:
     page = _Page(brief)
     kept: list[Constraint] = []
     dropped: list[dict[str, Any]] = []
-    read = _read(said, dict, {} if said is None else {"constraints": said})
-    if isinstance(read, dict):
-        listed = _read(read.get("constraints", []), list, read.get("constraints"))
-        if not isinstance(listed, list):
-            dropped.append(_drop({"constraints": listed}, reasons.CONSTRAINT_MALFORMED))
-            listed = []
-        for raw in listed[:CONSTRAINTS_AT_MOST]:
-            try:
-                kept.append(_constraint(page, pack, raw))
-            except _Dropped as why:
-                dropped.append(_drop(raw, str(why)))
-        dropped += [_drop(raw, reasons.CONSTRAINTS_TOO_MANY) for raw in listed[CONSTRAINTS_AT_MOST:][:_SHOWN]]
-        if len(listed) > CONSTRAINTS_AT_MOST + _SHOWN:
-            rest = {"constraints": len(listed) - CONSTRAINTS_AT_MOST - _SHOWN}
-            dropped.append(_drop(rest, reasons.CONSTRAINTS_TOO_MANY))
+    read: dict[str, Any] = _read(said, dict, {} if said is None else {"constraints": said})
+    listed = _read(read.get("constraints", []), list, read.get("constraints"))
+    if not isinstance(listed, list):
+        dropped.append(_drop({"constraints": listed}, reasons.CONSTRAINT_MALFORMED))
+        listed = []
+    for raw in listed[:CONSTRAINTS_AT_MOST]:
+        try:
+            kept.append(_constraint(page, pack, raw))
+        except _Dropped as why:
+            dropped.append(_drop(raw, str(why)))
+    dropped += [_drop(raw, reasons.CONSTRAINTS_TOO_MANY) for raw in listed[CONSTRAINTS_AT_MOST:][:_SHOWN]]
+    if len(listed) > CONSTRAINTS_AT_MOST + _SHOWN:
+        rest = {"constraints": len(listed) - CONSTRAINTS_AT_MOST - _SHOWN}
+        dropped.append(_drop(rest, reasons.CONSTRAINTS_TOO_MANY))
     as_of, pinned = _as_of(page, read, dropped)
     told = [c.brief_span for c in kept if c.brief_span] + pinned
     silent = [(s.start, s.end) for s in page.sentences if not any(s.holds(*span) for span in told)]
@@ -265,13 +264,14 @@ def _read(value: object, kind: type, otherwise: object) -> Any:
     return otherwise
 
 
-def _as_of(page: _Page, read: object, dropped: list[dict[str, Any]]) -> tuple[str | None, list[tuple[int, int]]]:
+def _as_of(
+    page: _Page, read: Mapping[str, Any], dropped: list[dict[str, Any]]
+) -> tuple[str | None, list[tuple[int, int]]]:
     """The month the brief pins, and the sentence that says nothing else. A month whose year the brief does not
     write came from nowhere."""
-    said = read.get("as_of") if isinstance(read, Mapping) else None
+    said = read.get("as_of")
     if said is None or said == "":
         return None, []
-    assert isinstance(read, Mapping)
     quote = read.get("as_of_quote")
     given = {"as_of": said} if quote is None else {"as_of": said, "quote": quote}
     if not isinstance(said, str) or month_end(said) is None:
@@ -290,13 +290,13 @@ def _as_of(page: _Page, read: object, dropped: list[dict[str, Any]]) -> tuple[st
 
 
 def _left(
-    page: _Page, read: object, silent: Sequence[tuple[int, int]], dropped: list[dict[str, Any]]
+    page: _Page, read: Mapping[str, Any], silent: Sequence[tuple[int, int]], dropped: list[dict[str, Any]]
 ) -> list[tuple[int, int]]:
     """What the model itself says it could not compile, inside sentences of which something else was.
 
     Words that stand nowhere in the brief are a gap all the same: something is said to be missing.
     """
-    said = read.get("uncompiled") if isinstance(read, Mapping) else None
+    said = read.get("uncompiled")
     listed = _read(said, list, [] if said is None else [said])
     left: list[tuple[int, int]] = []
     for words in listed[:CONSTRAINTS_AT_MOST]:
