@@ -10,7 +10,7 @@ FORMAT = 2
 
 
 class Record(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
 
 def kept_as(column: str) -> str:

@@ -33,7 +33,8 @@ def _none_is_empty(value: Any) -> Any:
 class Declared(BaseModel):
     """Every model of a pack or map: frozen, and an unknown key is an error."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    # Deferred: a search validates one catalog, and needs no validator of its parts.
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, defer_build=True)
 
 
 class Axis(Declared):
