@@ -1,0 +1,129 @@
+"""Faults planted in the engine, one at a time: each must be caught by the reference or by the possible worlds.
+
+A proof that lets a planted fault pass proves nothing; these are the faults this field is known for.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from tests.agree import against_reference, against_worlds
+
+from closedset import expansion, licence, partition, render
+from closedset.entity_set import EntitySet
+from closedset.load import build
+from closedset.plan import Plan
+from closedset.store import Looked
+
+#: Chosen so that the slowest fault to show meets a store that shows it early.
+SEEDS = range(25, 400)
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def in_template(name: str, sound: str, broken: str) -> Plant:
+    """Change the text of one SQL template wherever it says `sound`."""
+
+    def plant(patch: pytest.MonkeyPatch) -> None:
+        text = render._source(name)
+        assert text is not None
+        assert sound in text, f"{name} no longer says {sound!r}: plant the fault where it lives now"
+        original = render._source
+        patch.setattr(render, "_source", lambda n: text.replace(sound, broken) if n == name else original(n))
+
+    return plant
+
+
+def rows_do_not_count_as_looked(patch: pytest.MonkeyPatch) -> None:
+    def of(held: EntitySet, looked_at: EntitySet, withheld: EntitySet) -> Looked:
+        return Looked(held, withheld, looked_at | withheld)
+
+    patch.setattr(Looked, "of", of)
+
+
+def not_recorded_before_none(patch: pytest.MonkeyPatch) -> None:
+    sound = partition._overall
+
+    def overall(required: list[partition.Partition], universe: int, vacuous: bool) -> partition.Partition:
+        found = sound(required, universe, vacuous)
+        first = EntitySet.empty(universe)
+        for one in required:
+            first = first | one.not_recorded
+        moved = found.none & first
+        return partition.Partition(found.matched, found.none - moved, found.not_recorded | moved, found.undetermined)
+
+    patch.setattr(partition, "_overall", overall)
+
+
+def coverage_joined_without_its_relation(patch: pytest.MonkeyPatch) -> None:
+    sound = build._bitmaps
+
+    class Every(str):
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+    def bitmaps(con: Any, stored: Any, statements: Any, universe: int) -> None:
+        sound(con, stored, [s.model_copy(update={"relation": Every()}) for s in statements], universe)
+
+    patch.setattr(build, "_bitmaps", bitmaps)
+
+
+def a_preference_withholds(patch: pytest.MonkeyPatch) -> None:
+    sound = licence.licence
+
+    def withholding(run: Any, plan: Plan, *rest: Any) -> Any:
+        with pytest.MonkeyPatch.context() as inside:
+            inside.setattr(Plan, "required", property(lambda self: self.groups))
+            return sound(run, plan, *rest)
+
+    patch.setattr(licence, "licence", withholding)
+
+
+def a_wider_term_is_no(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(expansion, "_interior", lambda *_: ((), ()))
+
+
+FAULTS: dict[str, Plant] = {
+    "unknown read as false": in_template("search/tests.sql.j2", "THEN NULL ELSE FALSE END", "THEN FALSE ELSE FALSE END"),
+    "rows not counted as looked": rows_do_not_count_as_looked,
+    "precedence swapped": not_recorded_before_none,
+    "coverage joined without its relation": coverage_joined_without_its_relation,
+    "a preference withholds": a_preference_withholds,
+    "a wider term read as no": a_wider_term_is_no,
+    "an open end read as ended": in_template("search/tests.sql.j2", "period_to__start IS NULL OR ", ""),
+    "a half-open period closed": in_template(
+        "search/tests.sql.j2", "period_to__start > $last_day", "period_to__end >= $last_day"
+    ),
+    "conditions met by different rows": in_template("search/tests.sql.j2", "AS _g{{", "OR _c{{ group.tests[0] }} AS _g{{"),
+    "the farthest ranked first": in_template("search/ranking.sql.j2", "ASC NULLS LAST", "DESC NULLS LAST"),
+    "a null distance first": in_template("search/ranking.sql.j2", "ASC NULLS LAST", "ASC NULLS FIRST"),
+    "a row ruled out that could match": in_template("search/tests.sql.j2", " OR {{ column }} < 0 OR", " OR"),
+}
+
+
+@contextmanager
+def planted(plant: Plant) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        plant(patch)
+        render._environment.cache_clear()
+        render.header.cache_clear()
+        yield
+    render._environment.cache_clear()
+    render.header.cache_clear()
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_caught(fault: str) -> None:
+    with planted(FAULTS[fault]):
+        for seed in SEEDS:
+            if against_reference(seed).found or against_worlds(seed).found:
+                return
+    pytest.fail(f"{fault}: {len(SEEDS)} stores of each kind agree all the same")
+
+
+def test_without_a_fault_the_same_seeds_agree() -> None:
+    for seed in SEEDS[:10]:
+        assert not against_reference(seed).found
+        assert not against_worlds(seed).found
