@@ -50,7 +50,7 @@ def _partition(sheet: Sheet, reply: "FullReply") -> None:
 
 def _licence(sheet: Sheet, reply: "FullReply") -> None:
     if reply.licence.granted:
-        sheet.heading("licence ", ("granted", "green"), f": these {reply.counts.matched} are all of them")
+        sheet.heading("licence ", ("granted", "green"), f": {words.all_of_them(reply.counts.matched)}")
         return
     sheet.heading("licence ", ("withheld", "yellow"), f": {reply.coverage.withheld_because}")
     for reason in reply.licence.reasons:
@@ -170,7 +170,7 @@ def compact(reply: "CompactReply") -> Sheet:
         [((words.name(s), _STYLES[s]), words.of(figures[s], universe), words.SETS[s]) for s in words.SETS], right=(1,)
     )
     if reply.complete:
-        sheet.heading("licence ", ("granted", "green"), f": these {total} are all of them")
+        sheet.heading("licence ", ("granted", "green"), f": {words.all_of_them(total)}")
     else:
         sheet.heading("licence ", ("withheld", "yellow"), ": ", "; ".join(reply.incomplete_because or ()))
     if reply.matches:

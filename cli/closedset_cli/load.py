@@ -147,7 +147,7 @@ def _slots(sheet: Sheet, loaded: "Loaded") -> None:
             shown = ", ".join(f"{text!r} in {count}" for text, count in examples.texts)
             more = examples.distinct - len(examples.texts)
             rest = f" and {more} more" if more > 0 else ""
-            all_of_it = f" ({examples.rows} rows, {examples.distinct} texts)"
+            all_of_it = f" ({words.many(examples.rows, 'row')}, {words.many(examples.distinct, 'text')})"
             sheet.line((f"{place} {what}", "yellow"), f": {shown}{rest}{all_of_it}", indent=2)
 
 

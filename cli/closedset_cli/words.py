@@ -18,6 +18,20 @@ def of(part: int, whole: int) -> str:
     return f"{part} of {whole}"
 
 
+def many(count: int, noun: str) -> str:
+    """A count with its noun.
+
+    >>> many(1, "row"), many(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def all_of_them(matched: int) -> str:
+    """What a granted licence says of the matches."""
+    return {0: "there are none", 1: "this is the only one"}.get(matched, f"these {matched} are all of them")
+
+
 def denominator(value: int | None) -> str:
     """How many rows an absence rests on: 0 where somebody looked, a dash (never a zero) where nobody did."""
     return "–" if value is None else str(value)
