@@ -29,6 +29,7 @@ class Absence:
 
 
 def absence(looked: Looked, universe: int) -> Absence:
+    """Who holds no row of a relation, split by whether anybody looked. A withheld row counts as recorded."""
     recorded = looked.held | looked.withheld
     return Absence(looked.covered - recorded, EntitySet.whole(universe) - looked.covered, recorded)
 

@@ -10,6 +10,8 @@ FORMAT = 2
 
 
 class Record(BaseModel):
+    """A part of the catalog: an unknown key is an error."""
+
     model_config = ConfigDict(extra="forbid", defer_build=True)
 
 
@@ -60,6 +62,8 @@ class Examples(Record):
 
 
 class SlotReport(Record):
+    """The rows of one slot by what their cell says; `unplaced` are among the recorded."""
+
     recorded: int = 0
     empty: int = 0
     unreadable: Examples = Field(default_factory=Examples)

@@ -121,8 +121,10 @@ def width(universe: int) -> int:
 
 
 def union(sets: Iterable[EntitySet], universe: int) -> EntitySet:
+    """Who is in any of the sets; nobody, where there is none."""
     return reduce(EntitySet.__or__, sets, EntitySet.empty(universe))
 
 
 def intersection(sets: Iterable[EntitySet], universe: int) -> EntitySet:
+    """Who is in every set; everybody, where there is none."""
     return reduce(EntitySet.__and__, sets, EntitySet.whole(universe))

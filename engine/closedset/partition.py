@@ -15,6 +15,8 @@ from closedset.store import Looked
 
 
 class Verdict(StrEnum):
+    """The four sets; an entity is in exactly one."""
+
     MATCHED = "matched"
     NONE = "none"
     NOT_RECORDED = "not_recorded"

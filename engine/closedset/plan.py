@@ -40,6 +40,8 @@ class Scan:
 
 @dataclass(frozen=True)
 class Plan:
+    """What a request runs: its groups, one scan a relation, and what each bound constraint was taken to mean."""
+
     groups: tuple[Group, ...]
     scans: tuple[Scan, ...]
     expansions: dict[int, Expansion]

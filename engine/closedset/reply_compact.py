@@ -14,6 +14,8 @@ _REASONS = 5
 
 
 class CompactMatch(Block):
+    """A match with a line a condition that a delivered row establishes, and up to three lines on the entity."""
+
     entity_id: str
     name: str | None
     why: list[dict[str, str | None]]
@@ -30,6 +32,8 @@ class Matched(Block):
 
 
 class Close(Block):
+    """Near matches: none without a criterion."""
+
     matches: list[CompactMatch]
 
 
@@ -43,6 +47,8 @@ class Others(Block):
 
 
 class CompactReply(Block):
+    """A page of matches and counts of everybody else."""
+
     detail: str
     request_id: str
     matched: Matched

@@ -138,18 +138,24 @@ class EntityAbsence(Block):
 
 
 class Split(Block):
+    """Entities by whether they hold a row of the relation, and if not, whether anybody looked."""
+
     none: int
     not_recorded: int
     recorded: int
 
 
 class AbsenceBlock(Block):
+    """Who holds no row of a group's relation; the lists are bounded, the split is not."""
+
     split: Split
     none: list[EntityAbsence]
     not_recorded: list[EntityAbsence]
 
 
 class TimeTestBlock(Block):
+    """How a group's rows were tested at the month asked; `date_slot` places rows that state no period."""
+
     month: str
     date_slot: str | None
     rule: str
@@ -214,11 +220,15 @@ class RowBlock(Block):
 
 
 class RankKey(Block):
+    """What a match is ranked by; a distance is null where no row gives one, and nulls come last."""
+
     optional_groups_satisfied: int
     threshold_distance: list[float | None]
 
 
 class MatchBlock(Block):
+    """A match with the rows that put it into the set."""
+
     entity_id: str
     name: str | None
     rank: int
@@ -227,11 +237,15 @@ class MatchBlock(Block):
 
 
 class UnboundGap(Block):
+    """A constraint that did not run, by its index, and why."""
+
     index: int
     reason: str
 
 
 class Gaps(Block):
+    """What was asked and did not run."""
+
     unbound: list[UnboundGap]
     dropped: list[dict[str, Any]]
     uncompiled: list[dict[str, Any]]
@@ -245,6 +259,8 @@ class Provenance(Block):
 
 
 class Coverage(Block):
+    """The licence in one word, and the reason codes when it is withheld."""
+
     completeness_licensed: bool
     withheld_because: str | None = None
     narrowed_by: list[str] | None = None
@@ -261,6 +277,8 @@ class LicenceReason(Block):
 
 
 class LicenceBlock(Block):
+    """The licence with its reasons, in the order a licence lists them."""
+
     granted: bool
     reasons: list[LicenceReason]
 

@@ -178,6 +178,7 @@ def _in_memory() -> duckdb.DuckDBPyConnection:
 
 
 def generation_file(path: Path, number: int) -> Path:
+    """Where a store keeps a generation."""
     return path / GENERATIONS / f"{number}.duckdb"
 
 

@@ -63,6 +63,7 @@ def stem(path: Path) -> str:
 
 
 def kind(path: Path) -> str | None:
+    """`csv` or `parquet` by a file's name, packing aside; None for what is neither."""
     suffixes = [s.lower() for s in path.suffixes if s.lower() not in _PACKED]
     return SUFFIXES.get(suffixes[-1]) if suffixes else None
 
