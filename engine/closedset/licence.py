@@ -15,7 +15,7 @@ from closedset.entity_set import EntitySet, width
 from closedset.execute import Run
 from closedset.expansion import Expansion, TermTest
 from closedset.partition import Verdicts, excused
-from closedset.plan import Group, Plan, Scan, sql_tests
+from closedset.plan import Group, Plan, Scan, candidates, sql_tests
 from closedset.render import quoted
 
 if TYPE_CHECKING:
@@ -171,7 +171,8 @@ def _whys(run: Run, scan: Scan, verdicts: Verdicts) -> list[_Why]:
     listed = [{"name": f"r{i}", "group": why.group.index, "condition": c} for i, (why, c) in enumerate(asked)]
     table = run.statement(
         "search/reasons.sql.j2", values,
-        table=scan.table, tests=tests, groups=groups, time=scan.time, last=width(run.universe) - 1, reasons=listed,
+        table=scan.table, tests=tests, groups=groups, candidates=candidates(groups), time=scan.time,
+        last=width(run.universe) - 1, reasons=listed,
     )  # fmt: skip
     row = table.to_pylist()[0]
     for i, (why, _) in enumerate(asked):
@@ -243,7 +244,7 @@ def _held(run: Run, plan: Plan, why: _Why, still_open: EntitySet) -> str:
     run.give("open_set", still_open)
     table = run.statement(
         "search/codes.sql.j2", {**values, "axis": bound.slot.axis},
-        table=scan.table, tests=tests, groups=[why.group], time=scan.time,
+        table=scan.table, tests=tests, groups=[why.group], candidates=why.group.tests, time=scan.time,
         group=why.group.index, index=bound.index, slot=bound.name,
     )  # fmt: skip
     vocabulary = bound.vocabulary

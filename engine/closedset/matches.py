@@ -10,7 +10,7 @@ import pyarrow as pa
 from closedset.execute import Run
 from closedset.fold import WHITE_SPACE
 from closedset.pack import PERIOD
-from closedset.plan import Plan, sql_tests
+from closedset.plan import Plan, candidates, sql_tests
 from closedset.ranking import Ranked
 from closedset.receipt import Sources, StatedRow, StoredRow
 
@@ -70,8 +70,9 @@ def _rows(run: Run, plan: Plan, relation: str) -> list[tuple[StoredRow, tuple[in
         return []
     tests, values = sql_tests(scan)
     table = run.statement(
-        "search/matches.sql.j2", values, table=scan.table, tests=tests, groups=scan.groups, time=scan.time
-    )
+        "search/matches.sql.j2", values,
+        table=scan.table, tests=tests, groups=scan.groups, candidates=candidates(scan.groups), time=scan.time,
+    )  # fmt: skip
     return [
         (stored_row(relation, row), tuple(g.index for g in scan.groups if row[f"_g{g.index}"]))
         for row in table.to_pylist()

@@ -10,7 +10,7 @@ from typing import Any
 
 from closedset.entity_set import EntitySet, intersection, union, width
 from closedset.execute import Run
-from closedset.plan import Group, Plan, Scan, sentence, sql_tests
+from closedset.plan import Group, Plan, Scan, candidates, sentence, sql_tests
 from closedset.store import Looked
 
 
@@ -92,12 +92,10 @@ def _scan(run: Run, scan: Scan) -> dict[str, Any]:
     if scan.table is None:
         return {}
     tests, values = sql_tests(scan)
-    # What a preference asks beside a required group includes what that group asks: its rows are the candidates.
-    candidates = min((g.tests for g in scan.groups), key=len)
     alone = [e.bound.index for e in scan.expansions if _same(scan, e.bound.index) is None]
     table = run.statement(
         "search/scan.sql.j2", values, sentence=sentence(scan),
-        table=scan.table, tests=tests, groups=scan.groups, alone=alone, candidates=candidates,
+        table=scan.table, tests=tests, groups=scan.groups, alone=alone, candidates=candidates(scan.groups),
         time=scan.time, dated=scan.dated, last=width(run.universe) - 1,
     )  # fmt: skip
     row: dict[str, Any] = table.to_pylist()[0]

@@ -112,6 +112,12 @@ def plan(catalog: Catalog, expansions: Sequence[Expansion], as_of: str | None) -
     return Plan(groups, scans, {e.bound.index: e for e in expansions})
 
 
+def candidates(groups: Sequence[Group]) -> tuple[int, ...]:
+    """The tests that every one of some groups on one relation asks: a preference beside a required group asks all
+    that the group asks, so these are the smallest group's."""
+    return min((g.tests for g in groups), key=len)
+
+
 def sentence(scan: Scan) -> str:
     """What a scan does, in one sentence for `explain` and above its SQL."""
     said = []

@@ -27,18 +27,21 @@ def rank(run: Run, plan: Plan, verdicts: Verdicts, top: int, named: EntitySet | 
     matched = verdicts.overall.matched
     if not matched:
         return []
-    if not plan.optional and not plan.thresholds:
-        first = matched.ordinals(limit=top)
-        wanted = {*first, *((named & matched).ordinals() if named else ())}
-        return [Ranked(o, matched.rank(o) + 1, 0, ()) for o in sorted(wanted)]
-    _lend(run, plan, verdicts, matched)
+    levels = _levels(matched, [verdicts.groups[g.index].partition.matched for g in plan.optional])
+    if not plan.thresholds:
+        return _by_preference(levels, top, named)
+    run.give("matched_set", matched)
+    for n, level in enumerate(levels):
+        run.give(f"level_{n}", level)
     if named:
         run.give("wanted_set", named)
     distances, values = _distances(plan)
     stated = {k["key"] for one in distances for k in one["measures"]}
+    # One required group is the matched set itself: only then need its rows not be joined to it first.
+    narrowed = len(plan.required) != 1
     table = run.statement(
         "search/ranking.sql.j2", values,
-        preferred=[g.index for g in plan.optional], distances=distances,
+        levels=list(range(len(levels))), distances=distances, narrowed=narrowed,
         keys=[(n, n in stated) for n in range(len(plan.thresholds))], top=top, named=bool(named),
     )  # fmt: skip
     return [
@@ -47,11 +50,29 @@ def rank(run: Run, plan: Plan, verdicts: Verdicts, top: int, named: EntitySet | 
     ]
 
 
-def _lend(run: Run, plan: Plan, verdicts: Verdicts, matched: EntitySet) -> None:
-    """Lend the matched set and each preference's, so that the statement adds up how many an entity satisfies."""
-    run.give("matched_set", matched)
-    for group in plan.optional:
-        run.give(f"preferred_{group.index}", verdicts.groups[group.index].partition.matched & matched)
+def _levels(matched: EntitySet, preferred: list[EntitySet]) -> list[EntitySet]:
+    """The matched entities by how many preferences they satisfy, from none to all."""
+    levels = [matched]
+    for satisfied in preferred:
+        nobody = EntitySet.empty(matched.universe)
+        levels = [
+            (stay - satisfied) | (rise & satisfied)
+            for stay, rise in zip([*levels, nobody], [nobody, *levels], strict=True)
+        ]
+    return levels
+
+
+def _by_preference(levels: list[EntitySet], top: int, named: EntitySet | None) -> list[Ranked]:
+    """Without a threshold the order is the levels, most first, and ordinals within: no statement is needed."""
+    ranked: list[Ranked] = []
+    before = 0
+    for preferences in reversed(range(len(levels))):
+        level = levels[preferences]
+        wanted = set(level.ordinals(limit=top - before))
+        wanted.update((named & level).ordinals() if named else ())
+        ranked += [Ranked(o, before + level.rank(o) + 1, preferences, ()) for o in sorted(wanted)]
+        before += len(level)
+    return ranked
 
 
 def _distances(plan: Plan) -> tuple[list[dict[str, Any]], dict[str, Any]]:
