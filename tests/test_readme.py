@@ -1,6 +1,7 @@
 """The README held to the truth: its commands run, its files load, its tables are what the code says."""
 
 import doctest
+import json
 import os
 import re
 import shlex
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from typer.core import TyperGroup, TyperOption
 from typer.main import get_command
 
@@ -256,13 +258,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def printed(folder: Path) -> dict[int, str]:
-    """What each command prints, all run in the README's order."""
-    return {i: run(command, folder) for i, (command, _) in enumerate(sessions())}
+def printed(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What each command prints, all run in the README's order; once, however many processes run the tests."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    kept = shared / "readme-printed.json"
+    with FileLock(shared / "readme-printed.lock"):
+        if not kept.exists():
+            kept.write_text(json.dumps([run(command, folder) for command, _ in sessions()]), encoding="utf-8")
+        said: list[str] = json.loads(kept.read_text(encoding="utf-8"))
+    return said
 
 
 @pytest.mark.parametrize("place", range(len(sessions())), ids=lambda i: sessions()[i][0][:60])
-def test_a_command_prints_what_the_readme_prints(place: int, printed: dict[int, str]) -> None:
+def test_a_command_prints_what_the_readme_prints(place: int, printed: list[str]) -> None:
     command, expected = sessions()[place]
     got = printed[place].rstrip("\n")
     if not re.fullmatch(as_pattern(expected), got):
