@@ -559,7 +559,7 @@ def answer_over(store: Store, pack: Pack, request: Mapping[str, Any]) -> Answer:
         verdicts = {e: overall([group.verdicts[e] for group in required]) for e in store.universe}
     else:
         verdicts = dict.fromkeys(store.universe, UNDETERMINED)
-    unasked = [i for i, _ in gaps if i in needed or not bound]
+    unasked = [i for i, _ in gaps if i in needed or not (needed or bound)]
 
     counts = tally(verdicts)
     ranking = rank([entity for entity, one in verdicts.items() if one == MATCHED], groups, bound)

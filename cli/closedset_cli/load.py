@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from closedset.load import Loaded
 
 _NEAR_SHOWN = 10
+_LOST_SHOWN = 10
 
 
 def load(
@@ -94,6 +95,7 @@ def _record(loaded: "Loaded", aside: list[str]) -> dict[str, Any]:
         "entries": [r.model_dump(exclude={"source"}) for r in catalog.reports if r.source == source],
         "coverage": [s.model_dump(exclude={"source"}) for s in catalog.statements if s.source == source],
         "relations": {n: r.model_dump(include={"rows", "covered"}) for n, r in catalog.relations.items()},
+        "lost": [row.model_dump() for row in catalog.lost],
         "near_duplicates": [list(pair) for pair in catalog.near_duplicates],
         "other_sources": [s for s in catalog.sources if s != source],
     }
@@ -117,6 +119,7 @@ def report(loaded: "Loaded", aside: list[str]) -> Sheet:
         figures: list[Cell] = [str(f) for f in (entry.read, entry.loaded, entry.withheld, entry.unattributed)]
         rows.append([entry.relation, entry.table, *figures])
     sheet.columns(rows, right=(2, 3, 4, 5))
+    _lost(sheet, catalog)
     _slots(sheet, loaded)
     for entry in mine:
         for count, what in (
@@ -129,6 +132,16 @@ def report(loaded: "Loaded", aside: list[str]) -> Sheet:
     _files(sheet, loaded, aside)
     _near(sheet, catalog)
     return sheet
+
+
+def _lost(sheet: Sheet, catalog: "Catalog") -> None:
+    """The rows that are withheld or unattributed, each by its place: these are what a cure mends."""
+    for row in catalog.lost[:_LOST_SHOWN]:
+        place = f"{row.file}:{row.line}" if row.file else f"{row.table} row {row.row}"
+        whose = f" (entity {row.entity_id!r}: withheld)" if row.entity_id is not None else " (unattributed)"
+        sheet.line((f"{row.relation}: {place}", "yellow"), f": {row.fault}{whose}", indent=2)
+    if len(catalog.lost) > _LOST_SHOWN:
+        sheet.line("and more (--format json lists the first 50)", indent=2)
 
 
 def _slots(sheet: Sheet, loaded: "Loaded") -> None:

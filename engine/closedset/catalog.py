@@ -6,7 +6,7 @@ from closedset.mapping import Map
 from closedset.pack import Pack
 
 #: The layout of a generation's tables; a store of another layout is loaded anew, never half-read.
-FORMAT = 2
+FORMAT = 3
 
 
 class Record(BaseModel):
@@ -112,6 +112,19 @@ class Statement(Record):
     entities: int
 
 
+class Lost(Record):
+    """A row that no reader could read, or that names no entity: its `file` and `line`, or its place (from 1) in
+    `table`; `entity_id` where that much is sure."""
+
+    relation: str
+    table: str
+    file: str | None
+    line: int | None
+    row: int | None
+    entity_id: str | None
+    fault: str
+
+
 class Entry(Record):
     """A map entry by its number in the generation (what `_map` of a row holds)."""
 
@@ -137,6 +150,7 @@ class Catalog(Record):
     reports: list[RowsReport]
     universe: int
     map_version: str
+    lost: list[Lost] = Field(default_factory=list)
     near_duplicates: list[tuple[str, str]] = Field(default_factory=list)
 
     @property

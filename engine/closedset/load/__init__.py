@@ -230,9 +230,7 @@ def _kept(
     return [*kept, *mine, *_defined(con, mapping, mine, len(kept) + len(mine))], unread
 
 
-def _unread_before(
-    con: duckdb.DuckDBPyConnection, before: Catalog, but: str
-) -> dict[tuple[str, str], list[Unread]]:
+def _unread_before(con: duckdb.DuckDBPyConnection, before: Catalog, but: str) -> dict[tuple[str, str], list[Unread]]:
     unread: dict[tuple[str, str], list[Unread]] = {}
     for source, name, *rest in con.execute("SELECT * FROM former.unread ORDER BY ALL").fetchall():
         if source != but:

@@ -18,6 +18,7 @@ from closedset.catalog import (
     Catalog,
     Entry,
     Examples,
+    Lost,
     RowsReport,
     SlotColumns,
     SlotReport,
@@ -37,12 +38,13 @@ from closedset.render import quoted, render
 from closedset.vocabulary import Vocabulary
 
 _SHOWN = 5
+_LISTED = 50
 #: Characters that nobody sees: a soft hyphen, zero-width ones, direction marks, a byte order mark.
 _UNSEEN = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
 _TABLES = """
-CREATE TABLE withheld (relation VARCHAR, entry SMALLINT, entity_id VARCHAR, file VARCHAR, line BIGINT, text VARCHAR,
+CREATE TABLE withheld (relation VARCHAR, entry SMALLINT, "table" VARCHAR, entity_id VARCHAR, file VARCHAR, line BIGINT, text VARCHAR,
                        fault VARCHAR);
-CREATE TABLE unattributed (relation VARCHAR, entry SMALLINT, "row" BIGINT, file VARCHAR, line BIGINT, fault VARCHAR);
+CREATE TABLE unattributed (relation VARCHAR, entry SMALLINT, "table" VARCHAR, "row" BIGINT, file VARCHAR, line BIGINT, fault VARCHAR);
 CREATE TABLE coverage (statement SMALLINT, entity INTEGER);
 CREATE TABLE bitmap (relation VARCHAR, held BLOB, looked_at BLOB, withheld BLOB);
 CREATE TABLE surface (axis VARCHAR, code INTEGER, folded VARCHAR, surface VARCHAR);
@@ -114,6 +116,10 @@ def build(
             reports.extend(said)
     _write_surfaces(con, surfaces)
     statements = _coverage(con, maps, by_name)
+    _lose_listed(con, pack, maps, unread, by_name)
+    for name, count in con.execute("SELECT relation, count(*) FROM unattributed GROUP BY relation").fetchall():
+        if name in stored:
+            stored[name].unattributed = count
     _bitmaps(con, stored, statements, universe)
     return Catalog(
         generation=generation,
@@ -129,6 +135,7 @@ def build(
         reports=reports,
         universe=universe,
         map_version=map_version,
+        lost=_lost(con),
         near_duplicates=con.execute(render("load/near_duplicate.sql.j2"), {"unseen": _UNSEEN}).fetchall(),
     )
 
@@ -173,20 +180,59 @@ def _withhold(
         entity = (row.first_cell or "").strip(WHITE_SPACE)
         if row.first_column == entry.rows.entity and entity:
             con.execute(
-                "INSERT INTO withheld VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [relation, number, entity, row.file, row.line, row.text, row.fault],
+                "INSERT INTO withheld VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                [relation, number, entry.rows.table, entity, row.file, row.line, row.text, row.fault],
             ).fetchall()
         else:
-            con.execute(
-                "INSERT INTO unattributed VALUES (?, ?, NULL, ?, ?, ?)",
-                [relation, number, row.file, row.line, row.fault],
-            ).fetchall()
+            _lose(con, relation, number, entry.rows.table, row)
     for read_table in _read_by_select(entry.table):
         for row in unread.get((entry.source, read_table), []):
-            con.execute(
-                "INSERT INTO unattributed VALUES (?, ?, NULL, ?, ?, ?)",
-                [relation, number, row.file, row.line, row.fault],
-            ).fetchall()
+            _lose(con, relation, number, read_table, row)
+
+
+def _lose(con: duckdb.DuckDBPyConnection, relation: str, entry: int | None, table: str, row: Unread) -> None:
+    con.execute(
+        "INSERT INTO unattributed VALUES (?, ?, ?, NULL, ?, ?, ?)",
+        [relation, entry, table, row.file, row.line, row.fault],
+    ).fetchall()
+
+
+def _lose_listed(
+    con: duckdb.DuckDBPyConnection,
+    pack: Pack,
+    maps: dict[str, Map],
+    unread: dict[tuple[str, str], list[Unread]],
+    by_name: dict[tuple[str, str], SourceTable],
+) -> None:
+    """File each unreadable row of a coverage list or an entity table among the unattributed: whoever it names may
+    be missing from the universe, so of that relation (of every relation) nobody can say "these are all"."""
+    for source, mapping in maps.items():
+        listing = [(relation, said.table) for relation, said in mapping.statements()]
+        listing += [(relation, entities.table) for entities in mapping.entities for relation in pack.relations]
+        filed = {(rows.relation, t) for rows in mapping.rows for t in _reading(by_name[source, rows.table])}
+        for relation, table in dict.fromkeys(listing):
+            for read_table in _reading(by_name[source, table]):
+                if (relation, read_table) not in filed:
+                    for row in unread.get((source, read_table), []):
+                        _lose(con, relation, None, read_table, row)
+
+
+def _reading(table: SourceTable) -> list[str]:
+    """The file tables behind a table: itself, or those its SELECT reads."""
+    return _read_by_select(table) if table.select else [table.table]
+
+
+def _lost(con: duckdb.DuckDBPyConnection) -> list[Lost]:
+    """The first rows that are withheld or unattributed, for the report."""
+    rows = con.execute(
+        f"""SELECT relation, "table", file, line, NULL::BIGINT, entity_id, fault FROM withheld
+            UNION ALL SELECT relation, "table", file, line, "row" + 1, NULL, fault FROM unattributed
+            ORDER BY ALL LIMIT {_LISTED}"""
+    ).fetchall()
+    return [
+        Lost(relation=r, table=t, file=file, line=line, row=row, entity_id=entity_id, fault=fault)
+        for r, t, file, line, row, entity_id, fault in rows
+    ]
 
 
 def _read_by_select(table: SourceTable) -> list[str]:
@@ -318,7 +364,7 @@ def _place(
     )  # fmt: skip
     ((loaded,),) = con.execute(sql, {"white_space": WHITE_SPACE}).fetchall()
     sql = render("load/unattributed.sql.j2", cells=cells_table, entity=entity, entry=entry.number)
-    con.execute(sql, {"white_space": WHITE_SPACE, "relation": name}).fetchall()
+    con.execute(sql, {"white_space": WHITE_SPACE, "relation": name, "table": entry.rows.table}).fetchall()
     for slot_name in entry.mapped:
         con.execute(f"DROP TABLE {quoted(f'dictionary_{slot_name}')}").fetchall()
     ((withheld, unattributed),) = con.execute(

@@ -83,9 +83,7 @@ def define(
         places = "".join(f", {quoted(c)}" for c in sorted(ordinals))
         # A join leaves its rows in no order; kept in that of their source rows, two loads are the same bytes.
         order = ", ".join(quoted(c) for c in (*sorted(ordinals), *(kept_as(n) for n in columns)))
-        con.execute(
-            f"CREATE TABLE {quoted(cells)} AS SELECT {kept}{places} FROM ({text}) ORDER BY {order}"
-        ).fetchall()
+        con.execute(f"CREATE TABLE {quoted(cells)} AS SELECT {kept}{places} FROM ({text}) ORDER BY {order}").fetchall()
         (rows,) = con.execute(f"SELECT count(*) FROM {quoted(cells)}").fetchall()[0]
     except duckdb.Error as error:
         raise LoadRefused(f"tables.{name}: {str(error).splitlines()[0]}") from None
