@@ -119,7 +119,7 @@ def main() -> int:
     parser.add_argument("--stores", type=int, default=1000, help="general stores, against the reference")
     parser.add_argument("--worlds", type=int, default=200, help="tiny stores, against the possible worlds")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
-    parser.add_argument("--requests", type=int, default=None, help="requests a store (default: all it draws, about four)")
+    parser.add_argument("--requests", type=int, default=None, help="requests a store (default: all, about four)")
     parser.add_argument("--processes", type=int, default=1)
     args = parser.parse_args()
     found = 0

@@ -86,7 +86,9 @@ def a_wider_term_is_no(patch: pytest.MonkeyPatch) -> None:
 
 
 FAULTS: dict[str, Plant] = {
-    "unknown read as false": in_template("search/tests.sql.j2", "THEN NULL ELSE FALSE END", "THEN FALSE ELSE FALSE END"),
+    "unknown read as false": in_template(
+        "search/tests.sql.j2", "THEN NULL ELSE FALSE END", "THEN FALSE ELSE FALSE END"
+    ),
     "rows not counted as looked": rows_do_not_count_as_looked,
     "precedence swapped": not_recorded_before_none,
     "coverage joined without its relation": coverage_joined_without_its_relation,
@@ -96,7 +98,9 @@ FAULTS: dict[str, Plant] = {
     "a half-open period closed": in_template(
         "search/tests.sql.j2", "period_to__start > $last_day", "period_to__end >= $last_day"
     ),
-    "conditions met by different rows": in_template("search/tests.sql.j2", "AS _g{{", "OR _c{{ group.tests[0] }} AS _g{{"),
+    "conditions met by different rows": in_template(
+        "search/tests.sql.j2", "AS _g{{", "OR _c{{ group.tests[0] }} AS _g{{"
+    ),
     "the farthest ranked first": in_template("search/ranking.sql.j2", "ASC NULLS LAST", "DESC NULLS LAST"),
     "a null distance first": in_template("search/ranking.sql.j2", "ASC NULLS LAST", "ASC NULLS FIRST"),
     "a row ruled out that could match": in_template("search/tests.sql.j2", " OR {{ column }} < 0 OR", " OR"),

@@ -42,9 +42,10 @@ _LISTED = 50
 #: Characters that nobody sees: a soft hyphen, zero-width ones, direction marks, a byte order mark.
 _UNSEEN = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
 _TABLES = """
-CREATE TABLE withheld (relation VARCHAR, entry SMALLINT, "table" VARCHAR, entity_id VARCHAR, file VARCHAR, line BIGINT, text VARCHAR,
-                       fault VARCHAR);
-CREATE TABLE unattributed (relation VARCHAR, entry SMALLINT, "table" VARCHAR, "row" BIGINT, file VARCHAR, line BIGINT, fault VARCHAR);
+CREATE TABLE withheld (relation VARCHAR, entry SMALLINT, "table" VARCHAR, entity_id VARCHAR, file VARCHAR,
+                       line BIGINT, text VARCHAR, fault VARCHAR);
+CREATE TABLE unattributed (relation VARCHAR, entry SMALLINT, "table" VARCHAR, "row" BIGINT, file VARCHAR,
+                           line BIGINT, fault VARCHAR);
 CREATE TABLE coverage (statement SMALLINT, entity INTEGER);
 CREATE TABLE bitmap (relation VARCHAR, held BLOB, looked_at BLOB, withheld BLOB);
 CREATE TABLE surface (axis VARCHAR, code INTEGER, folded VARCHAR, surface VARCHAR);
