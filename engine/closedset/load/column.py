@@ -1,0 +1,142 @@
+"""One column of an export read for one slot: each distinct text once, as the dictionary its rows are joined to."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Decimal
+
+import duckdb
+import pyarrow as pa
+
+from closedset import cells, decimals
+from closedset.catalog import Examples, SlotReport, SourceTable, kept_as
+from closedset.cells import Reading
+from closedset.mapping import Cell
+from closedset.pack import Pack, Slot
+from closedset.render import render
+from closedset.vocabulary import Vocabulary
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """One slot of one map entry: how it is read, and the distinct texts of its column with their cells."""
+
+    slot: Slot
+    cell: Cell
+    vocabulary: Vocabulary | None
+    readings: dict[str, Reading]
+    held: dict[str, int]
+
+
+class Surfaces:
+    """The surfaces on no term, per axis: codes from -1 downwards, in order of first sight."""
+
+    def __init__(self) -> None:
+        self.codes: dict[tuple[str, str], tuple[int, str]] = {}
+        self._next: dict[str, int] = defaultdict(lambda: -1)
+
+    def code(self, axis: str, folded: str, surface: str) -> int:
+        """The code of a surface on an axis, given now if it is new."""
+        if (axis, folded) not in self.codes:
+            self.codes[axis, folded] = (self._next[axis], surface)
+            self._next[axis] -= 1
+        return self.codes[axis, folded][0]
+
+
+def read(
+    con: duckdb.DuckDBPyConnection, pack: Pack, null: tuple[str, ...], slot: Slot, cell: Cell, table: SourceTable
+) -> Mapped:
+    """Read the distinct texts of a mapped column (a constant is one text) of a table of kept cells."""
+    if cell.column is None:
+        held = {"": table.rows}
+    else:
+        sql = render("load/distinct_cells.sql.j2", cells=table.cells, column=kept_as(cell.column))
+        held = dict(con.execute(sql).fetchall())
+    vocabulary = pack.vocabulary(slot)
+    return Mapped(slot, cell, vocabulary, {raw: cells.read(raw, cell, slot, vocabulary, null) for raw in held}, held)
+
+
+def scale(mapped: list[Mapped]) -> int:
+    """The scale at which a column of 38 digits holds the most cells exactly; the rest of them is unreadable."""
+    sizes: dict[tuple[int, int], int] = defaultdict(int)
+    for one in mapped:
+        for raw, reading in one.readings.items():
+            if reading.number is not None:
+                sizes[decimals.digits(decimals.trimmed(reading.number))] += one.held[raw]
+    fractions = {0, *(fraction for _, fraction in sizes)}
+
+    def held(scale: int) -> int:
+        most = decimals.DIGITS - scale
+        return sum(n for (whole, fraction), n in sizes.items() if whole <= most and fraction <= scale)
+
+    return max(fractions, key=lambda scale: (held(scale), scale))
+
+
+def dictionary(mapped: Mapped, scale: int, surfaces: Surfaces) -> pa.Table:
+    """The distinct texts of a column and what each means, as the columns that rows.sql.j2 joins."""
+    raws = list(mapped.readings)
+    readings = [mapped.readings[raw] for raw in raws]
+    table: dict[str, pa.Array] = {"raw": pa.array(raws, pa.string())}
+    unreadable = [r.unreadable for r in readings]
+    match mapped.slot.type:
+        case "term":
+            # Distinct texts come in no order; met in their own, a surface of two spellings is always said alike.
+            for raw in sorted(raw for raw, r in mapped.readings.items() if r.unplaced is not None):
+                _code(mapped, mapped.readings[raw], surfaces)
+            table["code"] = pa.array([_code(mapped, r, surfaces) for r in readings], pa.int32())
+        case "text":
+            table["folded"] = pa.array([r.folded for r in readings], pa.string())
+        case "number":
+            numbers = [_fitting(r, scale) for r in readings]
+            table["number"] = pa.array(numbers, pa.decimal128(decimals.DIGITS, scale))
+            unreadable = [r.text is not None and n is None for r, n in zip(readings, numbers, strict=True)]
+        case "date":
+            table["span_start"] = pa.array([r.span.start if r.span else None for r in readings], pa.date32())
+            table["span_end"] = pa.array([r.span.end if r.span else None for r in readings], pa.date32())
+            table["recorded"] = pa.array([r.text is not None for r in readings], pa.bool_())
+    table["unreadable"] = pa.array(unreadable, pa.bool_())
+    return pa.table(table)
+
+
+def _code(mapped: Mapped, reading: Reading, surfaces: Surfaces) -> int | None:
+    if reading.unplaced is not None:
+        assert mapped.slot.axis is not None
+        assert reading.text is not None
+        return surfaces.code(mapped.slot.axis, reading.unplaced, reading.text)
+    vocabulary = mapped.vocabulary
+    return vocabulary.codes[reading.term] if vocabulary and reading.term else None
+
+
+def _fitting(reading: Reading, scale: int) -> Decimal | None:
+    """The number if the column's 38 digits can hold it exactly."""
+    if reading.number is None:
+        return None
+    whole, fraction = decimals.digits(decimals.trimmed(reading.number))
+    if whole + scale > decimals.DIGITS or fraction > scale:
+        return None
+    return decimals.at_scale(reading.number, scale, ROUND_FLOOR)
+
+
+def report(mapped: Mapped, scale: int) -> SlotReport:
+    """What the cells of a column say, by rows, with the most frequent texts that say nothing usable."""
+    report = SlotReport()
+    unreadable: dict[str, int] = {}
+    unplaced: dict[str, int] = {}
+    for raw, reading in mapped.readings.items():
+        held = mapped.held[raw]
+        if reading.unreadable or (reading.number is not None and _fitting(reading, scale) is None):
+            unreadable[raw] = held
+        elif reading.text is None:
+            report.empty += held
+        else:
+            report.recorded += held
+            if reading.unplaced is not None and mapped.vocabulary:
+                unplaced[raw] = held
+    report.unreadable, report.unplaced = _examples(unreadable), _examples(unplaced)
+    return report
+
+
+def _examples(texts: dict[str, int]) -> Examples:
+    most = sorted(texts.items(), key=lambda pair: (-pair[1], pair[0]))
+    return Examples(rows=sum(texts.values()), distinct=len(texts), texts=most[:_SHOWN])

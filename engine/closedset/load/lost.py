@@ -1,0 +1,102 @@
+"""The rows of an export that nobody can use: unreadable ones of a known entity, and those that name none."""
+
+from dataclasses import dataclass, field
+
+import duckdb
+
+from closedset.catalog import Lost, SourceTable
+from closedset.fold import WHITE_SPACE
+from closedset.load.column import Mapped
+from closedset.load.files import Unread
+from closedset.mapping import Map, Rows
+from closedset.pack import Pack
+
+_LISTED = 50
+
+
+@dataclass
+class MapEntry:
+    """One `rows` entry of a map by its number in the generation, with its table and, once read, its slots."""
+
+    number: int
+    source: str
+    rows: Rows
+    table: SourceTable
+    mapped: dict[str, Mapped] = field(default_factory=dict)
+
+
+def withhold(
+    con: duckdb.DuckDBPyConnection,
+    entry: MapEntry,
+    unread: dict[tuple[str, str], list[Unread]],
+    by_name: dict[tuple[str, str], SourceTable],
+) -> None:
+    """File each unreadable row under its entity where that is sure, else among the unattributed.
+
+    The entity is sure when its column is the file's first: a stray delimiter shifts only what comes after it.
+    A row lost before a SELECT saw it could be about anybody.
+    """
+    relation, number = entry.rows.relation, entry.number
+    for row in unread.get((entry.source, entry.rows.table), []):
+        entity = (row.first_cell or "").strip(WHITE_SPACE)
+        if row.first_column == entry.rows.entity and entity:
+            con.execute(
+                "INSERT INTO withheld VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                [relation, number, entry.rows.table, entity, row.file, row.line, row.text, row.fault],
+            ).fetchall()
+        else:
+            _lose(con, relation, number, entry.rows.table, row)
+    for read_table in _read_by_select(entry.table):
+        for row in unread.get((entry.source, read_table), []):
+            _lose(con, relation, number, read_table, row)
+
+
+def _lose(con: duckdb.DuckDBPyConnection, relation: str, entry: int | None, table: str, row: Unread) -> None:
+    con.execute(
+        "INSERT INTO unattributed VALUES (?, ?, ?, NULL, ?, ?, ?)",
+        [relation, entry, table, row.file, row.line, row.fault],
+    ).fetchall()
+
+
+def lose_listed(
+    con: duckdb.DuckDBPyConnection,
+    pack: Pack,
+    maps: dict[str, Map],
+    unread: dict[tuple[str, str], list[Unread]],
+    by_name: dict[tuple[str, str], SourceTable],
+) -> None:
+    """File each unreadable row of a coverage list or an entity table among the unattributed: whoever it names may
+    be missing from the universe, so of that relation (of every relation) nobody can say "these are all"."""
+    for source, mapping in maps.items():
+        listing = [(relation, said.table) for relation, said in mapping.statements()]
+        listing += [(relation, entities.table) for entities in mapping.entities for relation in pack.relations]
+        filed = {(rows.relation, t) for rows in mapping.rows for t in _reading(by_name[source, rows.table])}
+        for relation, table in dict.fromkeys(listing):
+            for read_table in _reading(by_name[source, table]):
+                if (relation, read_table) not in filed:
+                    for row in unread.get((source, read_table), []):
+                        _lose(con, relation, None, read_table, row)
+
+
+def _reading(table: SourceTable) -> list[str]:
+    """The file tables behind a table: itself, or those its SELECT reads."""
+    return _read_by_select(table) if table.select else [table.table]
+
+
+def listed(con: duckdb.DuckDBPyConnection) -> list[Lost]:
+    """The first rows that are withheld or unattributed, for the report."""
+    rows = con.execute(
+        f"""SELECT relation, "table", file, line, NULL::BIGINT, entity_id, fault FROM withheld
+            UNION ALL SELECT relation, "table", file, line, "row" + 1, NULL, fault FROM unattributed
+            ORDER BY ALL LIMIT {_LISTED}"""
+    ).fetchall()
+    return [
+        Lost(relation=r, table=t, file=file, line=line, row=row, entity_id=entity_id, fault=fault)
+        for r, t, file, line, row, entity_id, fault in rows
+    ]
+
+
+def _read_by_select(table: SourceTable) -> list[str]:
+    from closedset.load.tables import read_by
+
+    return read_by(table.table, table.select) if table.select else []
