@@ -90,7 +90,7 @@ LICENCE: tuple[Reason, ...] = (
     Reason(
         "undated_rows_unanswerable", "relation", "entities",
         "Rows of {subject} cannot be placed in time as precisely as asked.",
-        "Record the missing or fuller dates, give the relation its one date slot, or ask for time the dates can decide.",
+        "Record fuller dates, give the relation its one date slot, or ask for what the dates can decide.",
     ),
     Reason(
         "open_period_rows_unanswerable", "relation", "entities",
