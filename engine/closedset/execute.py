@@ -39,7 +39,8 @@ class Run:
         """Render a template, run it with bound values, and give all of its rows."""
         sql = render(template, **parameters)
         contract = header(template)
-        values = {name: value for name, value in (values or {}).items() if name in _BOUND.findall(sql)}
+        named = set(_BOUND.findall(sql))
+        values = {name: value for name, value in (values or {}).items() if name in named}
         step = Step(
             name=template.removesuffix(".sql.j2"),
             sentence=sentence or contract["does"],
