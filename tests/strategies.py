@@ -127,7 +127,7 @@ def draw_axes(rng: random.Random, size: Size) -> dict[str, Any]:
             "order": list(rungs),
             "tree": ordered,
             "synonyms": {"Director": ["Head of"]},
-            "interior": "exact" if often(rng, 0.2) else "member",
+            "interior": "exact" if often(rng, 0.1) else "member",
         },
         "outcome": {"terms": ["passed", "failed"]},
         "topic": None,

@@ -220,8 +220,9 @@ def _place(
         table=table, cells=cells_table, entity=entity, entry=entry.number, slots=slots, dated=relation.dated,
     )  # fmt: skip
     ((loaded,),) = con.execute(sql, {"white_space": WHITE_SPACE}).fetchall()
-    sql = render("load/unattributed.sql.j2", cells=cells_table, entity=entity, entry=entry.number)
-    con.execute(sql, {"white_space": WHITE_SPACE, "relation": name, "table": entry.rows.table}).fetchall()
+    if loaded < entry.table.rows:
+        sql = render("load/unattributed.sql.j2", cells=cells_table, entity=entity, entry=entry.number)
+        con.execute(sql, {"white_space": WHITE_SPACE, "relation": name, "table": entry.rows.table}).fetchall()
     for slot_name in entry.mapped:
         con.execute(f"DROP TABLE {quoted(f'dictionary_{slot_name}')}").fetchall()
     ((withheld, unattributed),) = con.execute(
@@ -293,8 +294,5 @@ def _bitmaps(
         mine = [i for i, statement in enumerate(statements) if statement.relation == name]
         sql = render("load/bitmap.sql.j2", table=relation.table, statements=mine, last=width(universe) - 1)
         con.execute(sql, {"relation": name}).fetchall()
-        ((held, looked_at, withheld),) = con.execute(
-            "SELECT held, looked_at, withheld FROM bitmap WHERE relation = ?", [name]
-        ).fetchall()
-        sets = [EntitySet.of_bytes(blob, universe) for blob in (held, looked_at, withheld)]
-        relation.covered = len(union(sets, universe))
+    for name, *blobs in con.execute("SELECT relation, held, looked_at, withheld FROM bitmap").fetchall():
+        stored[name].covered = len(union((EntitySet.of_bytes(blob, universe) for blob in blobs), universe))
