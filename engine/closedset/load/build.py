@@ -201,10 +201,7 @@ def _place(
         mapped = entry.mapped.get(slot_name)
         dictionary = f"dictionary_{slot_name}" if mapped else None
         if mapped and dictionary:
-            arrow = column.dictionary(mapped, columns[slot_name].scale, surfaces)
-            con.register("arrow_dictionary", arrow)
-            con.execute(f"CREATE TEMP TABLE {quoted(dictionary)} AS SELECT * FROM arrow_dictionary").fetchall()
-            con.unregister("arrow_dictionary")
+            con.register(dictionary, column.dictionary(mapped, columns[slot_name].scale, surfaces))
         slots.append(
             {
                 "name": slot_name,
@@ -224,7 +221,7 @@ def _place(
         sql = render("load/unattributed.sql.j2", cells=cells_table, entity=entity, entry=entry.number)
         con.execute(sql, {"white_space": WHITE_SPACE, "relation": name, "table": entry.rows.table}).fetchall()
     for slot_name in entry.mapped:
-        con.execute(f"DROP TABLE {quoted(f'dictionary_{slot_name}')}").fetchall()
+        con.unregister(f"dictionary_{slot_name}")
     ((withheld, unattributed),) = con.execute(
         "SELECT (SELECT count(*) FROM withheld WHERE entry = $e), (SELECT count(*) FROM unattributed WHERE entry = $e)",
         {"e": entry.number},
