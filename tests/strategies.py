@@ -127,7 +127,8 @@ def draw_axes(rng: random.Random, size: Size) -> dict[str, Any]:
             "order": list(rungs),
             "tree": ordered,
             "synonyms": {"Director": ["Head of"]},
-            "interior": "exact" if often(rng, 0.1) else "member",
+            # A group without a rung cannot stand for itself on an ordered axis: such a pack is refused.
+            "interior": "exact" if set(ordered) <= set(rungs) and often(rng, 0.3) else "member",
         },
         "outcome": {"terms": ["passed", "failed"]},
         "topic": None,
@@ -364,9 +365,7 @@ def draw_period(rng: random.Random, clean: bool) -> tuple[str | None, str | None
 # --- requests -----------------------------------------------------------------------------------------
 
 
-def draw_request(
-    rng: random.Random, pack: Pack, entities: Sequence[str], size: Size, clean: bool
-) -> dict[str, Any]:
+def draw_request(rng: random.Random, pack: Pack, entities: Sequence[str], size: Size, clean: bool) -> dict[str, Any]:
     count = rng.randint(1, size.constraints) if often(rng, 0.7) else 1
     constraints: list[dict[str, Any]] = []
     used: set[tuple[str, str]] = set()
@@ -379,9 +378,7 @@ def draw_request(
         constraints.append(drawn)
     request: dict[str, Any] = {"constraints": constraints}
     if often(rng, 0.4):
-        request["as_of"] = rng.choice(
-            ["2018-06", "2019-12", "2020-03", "2020-06", "2020-12", "2021-01", "2022-01"]
-        )
+        request["as_of"] = rng.choice(["2018-06", "2019-12", "2020-03", "2020-06", "2020-12", "2021-01", "2022-01"])
     if often(rng, 0.15):
         request["limit"] = rng.randint(1, 3)
     if often(rng, 0.1):
@@ -410,9 +407,7 @@ def draw_constraint(rng: random.Random, pack: Pack, clean: bool) -> dict[str, An
     asked["op"] = rng.choice(ops)
     if often(rng, 0.02):
         asked["op"] = rng.choice(["gte", "in", "like"])
-    values = [
-        draw_asked(rng, slot, kind, clean) for _ in range(rng.randint(1, 3) if asked["op"] == "in" else 1)
-    ]
+    values = [draw_asked(rng, slot, kind, clean) for _ in range(rng.randint(1, 3) if asked["op"] == "in" else 1)]
     asked["value"] = values if asked["op"] == "in" and often(rng, 0.99) else values[0]
     if often(rng, 0.22):
         asked["required"] = False

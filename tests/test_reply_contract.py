@@ -185,7 +185,7 @@ def projected(full: Mapping[str, Any], request_: Mapping[str, Any]) -> dict[str,
         "detail": "compact",
         "matched": {
             "total": total,
-            "showing": [start + 1, end] if matches else [0, 0],
+            "showing": [full["matches"][0]["rank"], full["matches"][-1]["rank"]] if matches else [0, 0],
             "next_offset": end if matches and end < reachable else None,
         },
         "complete": full["coverage"]["completeness_licensed"],
@@ -647,7 +647,7 @@ def test_next_offset_of_named_entities_leads_to_them_and_ends_with_them() -> Non
     held = store({"role": people("e1", "e2", "e3", "e4", level="VP")})
     page = {"entity_ids": ["e2", "e4"], "limit": 1, "detail": "compact"}
     one = ask(held, VP, **page)
-    assert one["matched"] == {"total": 4, "showing": [1, 1], "next_offset": 1}
+    assert one["matched"] == {"total": 4, "showing": [2, 2], "next_offset": 1}
     two = ask(held, VP, **page, offset=1)
     assert [m["entity_id"] for m in (*one["matches"], *two["matches"])] == ["e2", "e4"]
     assert two["matched"]["next_offset"] is None

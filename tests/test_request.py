@@ -261,3 +261,8 @@ def test_a_brief_without_a_model_is_unavailable_and_runs_nothing() -> None:
         "type": "compile_unavailable",
         "reason": "compile requires a model; pass constraints",
     }
+
+
+def test_an_offset_no_store_can_reach_is_refused() -> None:
+    asked = {"constraints": [VP], "offset": 10**20}
+    assert refused(asked)["title"] == "`offset` is malformed"

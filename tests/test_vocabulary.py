@@ -97,3 +97,10 @@ def test_a_vocabulary_that_contradicts_itself_is_refused_by_the_names_at_fault(
 def test_a_vocabulary_of_a_thousand_levels_closes() -> None:
     chain = {f"t{i}": [f"t{i + 1}"] for i in range(1500)}
     assert len(closed(children=chain).below["t0"]) == 1500
+
+
+def test_a_group_that_stands_for_itself_needs_a_rung_on_an_ordered_axis() -> None:
+    """Otherwise it would be outside every threshold, and a licensed "no" to each."""
+    with pytest.raises(VocabularyError, match="Senior has no rung"):
+        build("level", order=["Low", "High", "Top"], children={"Senior": ["High", "Top"]}, exact=True)
+    assert build("level", order=["Low", "High", "Top"], children={"High": ["Higher"]}, exact=True) is not None

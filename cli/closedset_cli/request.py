@@ -102,6 +102,8 @@ def _from_file(name: str) -> dict[str, Any]:
         raise UsageRefused(f"{place}: byte {error.start} is not UTF-8; write the request as UTF-8 JSON") from None
     except json.JSONDecodeError as error:
         raise UsageRefused(f"{place}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
+    except RecursionError:
+        raise UsageRefused(f"{place}: its JSON is nested too deeply to be a request") from None
     except _Twice as error:
         raise UsageRefused(f"{place}: the key `{error}` stands twice in one object; leave one out") from None
     if not isinstance(request, dict):

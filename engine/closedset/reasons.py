@@ -152,7 +152,7 @@ DROPPED = {
     CONSTRAINTS_TOO_MANY: "It stands beyond the most constraints that one brief may become.",
     TOOL_CALLED_AGAIN: "It stands in a second tool call: only the first is the compile.",
     AS_OF_NO_MONTH: "The month it asks at is not written YYYY-MM.",
-    AS_OF_NOT_IN_BRIEF: "The brief does not write the year of the month it asks at.",
+    AS_OF_NOT_IN_BRIEF: "The brief does not write the month it asks at.",
 }
 NOTHING_RAN = {
     NO_CONSTRAINT_BOUND: "No constraint of the request could run.",

@@ -73,7 +73,7 @@ def compact(full: FullReply, offset: int, on_pages: int, about: Mapping[str, lis
         request_id=full.request_id,
         matched=Matched(
             total=total,
-            showing=[offset + 1, end] if showing else [0, 0],
+            showing=[full.matches[0].rank, full.matches[-1].rank] if showing else [0, 0],
             next_offset=end if showing and end < on_pages else None,
         ),
         complete=full.coverage.completeness_licensed,

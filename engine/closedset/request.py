@@ -19,6 +19,7 @@ from closedset.errors import RequestRefused
 LIMIT = {"full": 50, "compact": 25}
 LIMIT_AT_MOST = 500
 LIST_LIMIT = 200
+OFFSET_AT_MOST = 2**53
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 #: Beyond this a JSON reader's floating point drops digits, so a reply says such an integer as text.
 _EXACT_INTEGER = 2**53
@@ -93,7 +94,7 @@ class Request(BaseModel):
     brief: str | None = None
     as_of: str | None = None
     limit: int | None = Field(default=None, ge=1, le=LIMIT_AT_MOST)
-    offset: int = Field(default=0, ge=0)
+    offset: int = Field(default=0, ge=0, le=OFFSET_AT_MOST)
     list_limit: int | None = Field(default=None, ge=0, le=LIST_LIMIT)
     entity_ids: list[str] | None = Field(default=None, max_length=LIMIT_AT_MOST)
     detail: Literal["full", "compact"] = "full"

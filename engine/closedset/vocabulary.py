@@ -94,7 +94,7 @@ def build(
         terms=names,
         ordered=bool(order),
         exact=exact,
-        rungs=_rungs(name, names, order, below, leaves),
+        rungs=_rungs(name, names, order, below, leaves, exact),
         below=below,
         leaves=leaves,
         labels=_labels(name, labels or {}, at),
@@ -133,6 +133,7 @@ def _rungs(
     order: Sequence[str],
     below: Mapping[str, tuple[str, ...]],
     leaves: Mapping[str, frozenset[str]],
+    exact: bool,
 ) -> dict[str, int]:
     if not order:
         return {}
@@ -145,6 +146,13 @@ def _rungs(
         if term not in rungs and not all(leaf in rungs for leaf in leaves[term]):
             raise VocabularyError(
                 f"axis {name}: the axis is ordered, but {term} has no rung; add it to `order` or under a term of it",
+                "tree",
+                term,
+            )
+        if term not in rungs and exact:
+            raise VocabularyError(
+                f"axis {name}: {term} has no rung, and with `interior: exact` it stands for none of the terms below it,"
+                " so no threshold could place it; add it to `order`, or leave out `interior: exact`",
                 "tree",
                 term,
             )

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from closedset import constraint as binding
 from closedset import reasons
+from closedset.brief import month
 from closedset.brief.sentences import sentences
 from closedset.brief.tool import REQUIRED, offered
 from closedset.brief.words import Words
@@ -30,7 +31,6 @@ CONSTRAINTS_AT_MOST = 100
 _TEXT_AT_MOST = 1000
 _SHOWN = 200
 _NUMERAL = re.compile(r"-?(?:0|[1-9][0-9]{0,99})(?:\.[0-9]{1,100})?")
-_YEAR = re.compile(r"(?<![0-9])[0-9]{4}(?![0-9])")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -267,8 +267,8 @@ def _read(value: object, kind: type, otherwise: object) -> Any:
 def _as_of(
     page: _Page, read: Mapping[str, Any], dropped: list[dict[str, Any]]
 ) -> tuple[str | None, list[tuple[int, int]]]:
-    """The month the brief pins, and the sentence that says nothing else. A month whose year the brief does not
-    write came from nowhere."""
+    """The month the brief pins, and the sentence that says nothing else. A month that the brief does not write
+    came from nowhere."""
     said = read.get("as_of")
     if said is None or said == "":
         return None, []
@@ -283,7 +283,7 @@ def _as_of(
         dropped.append(_drop(given, str(why)))
         return None, []
     words = page.words.brief[slice(*pinned[0])] if pinned else page.words.brief
-    if said[:4] not in _YEAR.findall(words):
+    if not month.writes(words, said):
         dropped.append(_drop(given, reasons.AS_OF_NOT_IN_BRIEF))
         return None, []
     return said, [place for place in pinned if page.is_all_of_a_sentence(place)]

@@ -277,6 +277,8 @@ def _slowly(
                     if not row:
                         yield [""]
                         continue
+                    if any("\n" in cell or "\r" in cell for cell in row):
+                        raise LoadRefused(f"{file}:{reader.line_num}: {_SEVERAL_LINES}")
                     said = f"Expected Number of Columns: {width} Found: {len(row)}"
                     unread.append(
                         Unread(file.name, reader.line_num, head.delimiter.join(row), said, row[0], head.names[0])
@@ -375,11 +377,21 @@ def _unique(names: Sequence[str], file: Path) -> None:
             )
 
 
+#: Such a record may hold whole rows that a stray quote swallowed: whoever they are about would silently be missing.
+_SEVERAL_LINES = (
+    "a record that runs over several lines has the wrong number of columns: "
+    "is a quote left open there, so that it swallowed the rows after it? Close it, or double it inside a cell"
+)
+
+
 def _rejected(con: duckdb.DuckDBPyConnection, file: Path, head: _Head) -> list[Unread]:
     """The rows that the reading left out. Refuses what may have swallowed the rows after it."""
     rejects = con.execute(
-        "SELECT min(line_byte_position), arg_min(error_type::VARCHAR, error_type), any_value(csv_line), "
-        "any_value(error_message) FROM reject_errors GROUP BY line ORDER BY line"
+        # Of a record's faults the gravest counts: a quote left open also shows as a wrong number of columns.
+        "SELECT min(line_byte_position), arg_max(error_type::VARCHAR, grave), any_value(csv_line), "
+        "arg_max(error_message, grave) FROM "
+        "(SELECT *, error_type NOT IN ('MISSING COLUMNS', 'TOO MANY COLUMNS') AS grave FROM reject_errors) "
+        "GROUP BY line ORDER BY line"
     ).fetchall()
     lines = _lines(file, [place for place, *_ in rejects])
     unread = []
@@ -387,7 +399,9 @@ def _rejected(con: duckdb.DuckDBPyConnection, file: Path, head: _Head) -> list[U
         if fault not in ("MISSING COLUMNS", "TOO MANY COLUMNS"):
             said = message.splitlines()[0].rstrip(".")
             raise LoadRefused(f"{file}:{line}: {said}; {_CURE.get(fault, 'mend that line')}")
-        text = text.lstrip("\r\n")
+        text = text.strip("\r\n")
+        if "\n" in text or "\r" in text:
+            raise LoadRefused(f"{file}:{line}: {_SEVERAL_LINES}")
         cells = next(csv.reader(io.StringIO(text, newline=""), delimiter=head.delimiter), [])
         unread.append(Unread(file.name, line, text, message, cells[0] if cells else None, head.names[0]))
     return unread
