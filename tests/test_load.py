@@ -914,3 +914,12 @@ def test_a_record_that_may_have_swallowed_rows_is_refused(lines: str, tmp_path: 
     (export / "roles.csv").write_bytes(f"id,company,fn\n{lines}c,Core,Sales\n".encode())
     with pytest.raises(closedset.LoadRefused, match=r"roles\.csv:\d+: .*quote"):
         closedset.load.load(tmp_path / "store", tmp_path, [export])
+
+
+def test_a_pattern_takes_the_parts_of_an_export_packed_or_not(tmp_path: Path) -> None:
+    export = tmp_path / "export"
+    export.mkdir()
+    (export / "t_1.csv").write_text("id,outcome,by\ne1,passed,x\n")
+    (export / "t_2.csv.gz").write_bytes(gzip.compress(b"id,outcome,by\ne2,passed,x\n"))
+    load(tmp_path, {}, {"files": {"t": "t_*.csv"}})
+    assert verdicts(tmp_path) == {"e1": "matched", "e2": "matched"}

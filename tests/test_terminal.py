@@ -186,7 +186,7 @@ REFUSED = [
     ((*PASSED, "--limit", "many"), "--limit"),
     ((*PASSED, "--format", "xml"), "--format"),
     ((*PASSED, "--set", "all"), "--set"),
-    ((*PASSED, "--set", "none", "--limit", "3"), "leave out `limit`"),
+    ((*PASSED, "--set", "none", "--limit", "3"), "leave out --limit"),
     ((*PASSED, "--detail", "compact", "--format", "csv"), "leave out --detail"),
     ((*PASSED, "--request", "-"), "-w beside --request"),
     ((*PASSED, "--brief", "x"), "-w beside --brief"),
@@ -415,6 +415,7 @@ def test_a_whole_set_is_the_same_in_every_format(food: str) -> None:
     whole = run(*asked, "json").json()
     assert len(ids) == 1708
     assert (whole["set"], whole["total"], whole["universe"], whole["entity_ids"]) == ("not_recorded", 1708, 7652, ids)
+    assert whole["licence"] == {"granted": False, "narrowed_by": ["entities_not_recorded"]}
     assert [json.loads(line)["entity_id"] for line in run(*asked, "jsonl").out.splitlines()] == ids
     table = run(*asked, "table").out
     assert table.splitlines()[:1708] == ids

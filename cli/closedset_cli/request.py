@@ -71,7 +71,7 @@ def build(
         request = _from_file(request_file)
         for key in stated:
             if key in request:
-                raise UsageRefused(f"{_option(key)} beside `{key}` in {request_file}: state it in one place")
+                raise UsageRefused(f"{flag(key)} beside `{key}` in {request_file}: state it in one place")
         return {**request, **stated}
     if brief is not None:
         for option, given in (("-w", where), ("--prefer", prefer)):
@@ -85,7 +85,8 @@ def build(
     return {"constraints": constraints, **stated}
 
 
-def _option(key: str) -> str:
+def flag(key: str) -> str:
+    """The command line's name for a key of the request."""
     return "--entity-id" if key == "entity_ids" else f"--{key.replace('_', '-')}"
 
 

@@ -86,7 +86,7 @@ def _refuse_unfit(asked: dict[str, Any], the_set: TheSet | None, absence: bool, 
     if the_set is not None:
         for key in ("limit", "offset", "list_limit", "entity_ids", "detail"):
             if key in asked:
-                raise UsageRefused(f"--set prints the whole set: leave out `{key}`")
+                raise UsageRefused(f"--set prints the whole set: leave out {request.flag(key)}")
     elif asked.get("detail") == "compact" and (absence or output in (Format.CSV, Format.JSONL)):
         raise UsageRefused("a compact reply is written as table or json: leave out --detail, or change --format")
 
@@ -164,19 +164,21 @@ def _the_set(
     from closedset.reply_full import FullReply
     from closedset_cli import suggestion, whole_set
 
-    whole_set.send(store.partition(asked, model), the_set.value, output)
     reply = store.search({**asked, "limit": 1, "list_limit": 0}, model)
     assert isinstance(reply, FullReply)
+    whole_set.send(store.partition(asked, model), the_set.value, output, reply.coverage.narrowed_by or [])
     streams.finish()
     suggestion.near_names(store.catalog.pack, reply)
-    suggestion.warrant(reply)
+    suggestion.warrant(reply, whole=True)
 
 
 def _absence(store: "Store", asked: dict[str, Any], output: Format, model: "Model | None") -> None:
     from closedset.reply_full import FullReply
-    from closedset_cli import absence
+    from closedset_cli import absence, suggestion
 
     reply = store.search(asked, model)
     assert isinstance(reply, FullReply)
     absence.send(reply, output)
     _talk(store, reply, Format.TABLE)
+    if output is not Format.TABLE:
+        suggestion.warrant(reply, whole=True)

@@ -33,8 +33,9 @@ def near_names(pack: "Pack", reply: "FullReply") -> None:
         streams.talk(f"closedset: condition {gap.index} did not run: {said}; {fix}")
 
 
-def warrant(reply: "FullReply") -> None:
-    """Say how many there are of each set, and whether the licence holds."""
+def warrant(reply: "FullReply", whole: bool = False) -> None:
+    """Say how many there are of each set, and whether the licence holds. `whole`: stdout has the set entire, so
+    that a page cannot be what withholds it."""
     counts = reply.counts
     streams.talk(
         f"closedset: matched {counts.matched}, none {counts.none}, not recorded {counts.not_recorded}, "
@@ -42,3 +43,7 @@ def warrant(reply: "FullReply") -> None:
     )
     if reply.coverage.narrowed_by:
         streams.talk(f"closedset: licence withheld: {', '.join(reply.coverage.narrowed_by)}")
+    elif whole or reply.coverage.completeness_licensed:
+        streams.talk("closedset: licence granted: these are all of them")
+    else:
+        streams.talk("closedset: licence withheld: truncated (the set is closed, but not all of it is on this page)")

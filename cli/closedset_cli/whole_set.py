@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 _BATCH = 10_000
 
 
-def send(partition: "pa.Table", verdict: str, output: Format) -> None:
-    """Write the ids of one verdict, in id order, a batch at a time."""
+def send(partition: "pa.Table", verdict: str, output: Format, narrowed_by: list[str]) -> None:
+    """Write the ids of one verdict, in id order, a batch at a time; in JSON with the set's licence."""
     batches = _ids(partition, verdict)
     match output:
         case Format.CSV:
@@ -33,7 +33,9 @@ def send(partition: "pa.Table", verdict: str, output: Format) -> None:
                 lines = ",\n".join(as_json(one) for one in ids)
                 streams.reply(("\n" if not total else ",\n") + lines)
                 total += len(ids)
-            streams.reply(f'{chr(10) if total else ""}], "total": {total}, "universe": {partition.num_rows}}}\n')
+            licence = as_json({"granted": not narrowed_by, "narrowed_by": narrowed_by})
+            counted = f'"total": {total}, "universe": {partition.num_rows}, "licence": {licence}'
+            streams.reply(f"{chr(10) if total else ''}], {counted}}}\n")
         case Format.TABLE:
             total = 0
             for ids in batches:

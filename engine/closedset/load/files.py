@@ -62,6 +62,10 @@ def stem(path: Path) -> str:
     return name
 
 
+def _unpacked(name: str) -> str:
+    return next((name[: -len(s)] for s in _PACKED if name.lower().endswith(s)), name)
+
+
 def kind(path: Path) -> str | None:
     """`csv` or `parquet` by a file's name, packing aside; None for what is neither."""
     suffixes = [s.lower() for s in path.suffixes if s.lower() not in _PACKED]
@@ -91,8 +95,13 @@ def choose(table: str, mapping: "Map", files: Sequence[Path]) -> tuple[list[Path
     """The files of one table, and notes on files left aside. Refuses a table that no file fills."""
     patterns = mapping.files.get(table) or (table,)
     names = {f.name for f in files}
-    # A name that stands there as it is written is no pattern, whatever brackets it holds.
-    chosen = [f for f in files if any(f.name == p if p in names else fnmatchcase(f.name, p) for p in patterns)]
+    # A name that stands there as it is written is no pattern, whatever brackets it holds; a pattern takes a file
+    # packed or not, so that no part of an export is missed for its packing.
+    chosen = [
+        f
+        for f in files
+        if any(f.name == p if p in names else fnmatchcase(_unpacked(f.name), _unpacked(p)) for p in patterns)
+    ]
     if not chosen:
         stems = [stem(Path(p)) for p in patterns]
         chosen = [f for f in files if any(fnmatchcase(stem(f), s) for s in stems)]
