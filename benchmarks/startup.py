@@ -65,6 +65,7 @@ def same_answer(searched: list[str], bare: list[str]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=20)
+    parser.add_argument("--out", type=Path, help="write the figures as JSON here")
     args = parser.parse_args()
     if importlib.util.find_spec("pandas"):
         print(
@@ -92,12 +93,24 @@ def main() -> None:
         same_answer(searched, bare)
         timed(searched), timed(bare)
         pairs = [(timed(searched), timed(bare)) for _ in range(args.pairs)]
+    figures: dict[str, dict[str, float]] = {}
     for what, at in (("wall", 0), ("CPU", 1)):
         a, b = ([pair[side][at] * 1000 for pair in pairs] for side in (0, 1))
         print(
             f"{what}: closedset search {statistics.median(a):.0f} ms ({min(a):.0f}–{max(a):.0f}), imports and bare SQL "
             f"{statistics.median(b):.0f} ms ({min(b):.0f}–{max(b):.0f}): {statistics.median(a) / statistics.median(b):.2f}"
         )
+        ratios = sorted(x / y for x, y in zip(a, b, strict=True))
+        figures[what] = {
+            "search_ms": statistics.median(a),
+            "bare_ms": statistics.median(b),
+            "ratio_of_medians": statistics.median(a) / statistics.median(b),
+            "least_ratio": ratios[0],
+            "greatest_ratio": ratios[-1],
+        }
+    if args.out:
+        said = {"pairs": args.pairs, "bytecode": not sys.dont_write_bytecode, **figures}
+        args.out.write_text(json.dumps(said, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
