@@ -52,7 +52,15 @@ def _options(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line and give its exit code. Every exception ends here, as `diagnostics.ended` says."""
+    """Run one command line and give its exit code; as the process's own command line, end the process with it."""
+    code = _run(arguments)
+    if arguments is None:
+        streams.leave(code)
+    return code
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    """Every exception ends here, as `diagnostics.ended` says."""
     interrupts = Interrupts()
     streams.prepare()
     typed = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
