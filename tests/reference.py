@@ -10,6 +10,8 @@ cell reading (`tests/cells.py`, which `tests/worlds.py` uses too), vocabulary an
 SELECT defines as already computed. What a loader could not read is told by two arguments: `withheld`
 (relation -> the entity of each unreadable row) and `unattributed` (relation -> rows tied to nobody).
 The order below is the order of the answer: constraints, truths, time, verdicts, licence, ranking.
+
+One file, though long: it is the specification, and is read from top to bottom.
 """
 
 import re

@@ -5,6 +5,8 @@ and reproducible by number; `stores()` and `tiny_stores()` let Hypothesis draw, 
 tiny store has few rows, short vocabularies and short requests: its completions can be enumerated.
 
 Stores differ in temper: a `clean` one holds few blanks, so that licences are granted too.
+
+One file, though a little long: the draws feed one another.
 """
 
 import random

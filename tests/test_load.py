@@ -1,5 +1,8 @@
 """The loader on real files: its figures add up, nothing is dropped or half-written in silence, and whatever is killed,
-refused or run at the same time leaves one whole generation."""
+refused or run at the same time leaves one whole generation.
+
+One file, though long: its cases share one tiny domain and its helpers.
+"""
 
 import codecs
 import gzip

@@ -1,4 +1,7 @@
-"""The reply, exactly: its keys, what is absent and what is null, and every rule of the reply as a sentence."""
+"""The reply, exactly: its keys, what is absent and what is null, and every rule of the reply as a sentence.
+
+One file, though long: it follows the numbered rules of one contract.
+"""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,7 @@
-"""The terminal as a contract, held by real processes: streams, exit codes, formats, colour, hostile text, signals."""
+"""The terminal as a contract, held by real processes: streams, exit codes, formats, colour, hostile text, signals.
+
+One file, though long: all its processes share one loaded store.
+"""
 
 import csv
 import fcntl

@@ -1,4 +1,8 @@
-"""Finding the files of an export and reading them into tables of cells: every column as text, as written."""
+"""Finding the files of an export and reading them into tables of cells: every column as text, as written.
+
+Longer than most files here on purpose: the header, the fast reading and its slow twin must agree on what one line
+of a file is, and on which line a fault stands.
+"""
 
 import csv
 import gzip
