@@ -92,10 +92,17 @@ def tables() -> dict[str, str]:
 
 
 def command_section(name: str) -> str:
-    """A command as `--help` says it: its sentence, its arguments and its options."""
+    """A command as `--help` says it, or each command of a group."""
     group = get_command(main.app())
     assert isinstance(group, TyperGroup)
     command = group.commands[name]
+    if isinstance(command, TyperGroup):
+        return "\n\n".join(one_section(f"{name} {inner}", one) for inner, one in command.commands.items())
+    return one_section(name, command)
+
+
+def one_section(name: str, command: Any) -> str:
+    """One command's sentence, its arguments and its options."""
     paragraphs = [" ".join(p.split()) for p in (command.help or "").split("\n\n")]
     rows: list[tuple[str, ...]] = []
     arguments = ""

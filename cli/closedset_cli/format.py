@@ -17,3 +17,11 @@ class Report(StrEnum):
 
     TABLE = "table"
     JSON = "json"
+
+
+class Listing(StrEnum):
+    """The formats of a list of counted things."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"

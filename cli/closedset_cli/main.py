@@ -15,8 +15,9 @@ from closedset_cli import diagnostics, streams
 from closedset_cli.diagnostics import ExitCode, UsageRefused
 from closedset_cli.interrupts import Interrupts
 
-#: The sub-commands in the order help lists them: each is the function of that name in the file of that name.
-COMMANDS = ("demo", "load", "search", "schema", "explain", "eval")
+#: The sub-commands in the order help lists them: each is the function of that name in the file of that name, or the
+#: group of that name where a command has commands of its own.
+COMMANDS = ("demo", "load", "search", "schema", "vocab", "explain", "eval")
 
 
 def app(commands: Sequence[str] = COMMANDS) -> typer.Typer:
@@ -31,7 +32,11 @@ def app(commands: Sequence[str] = COMMANDS) -> typer.Typer:
     )
     built.callback()(_options)
     for name in commands:
-        built.command(name)(getattr(import_module(f"closedset_cli.{name}"), name))
+        command = getattr(import_module(f"closedset_cli.{name}"), name)
+        if isinstance(command, typer.Typer):
+            built.add_typer(command, name=name)
+        else:
+            built.command(name)(command)
     return built
 
 
@@ -78,9 +83,10 @@ def _usage(error: BaseException) -> UsageRefused | None:
     if not isinstance(error, typer.TyperException):
         return None
     fix = ""
-    if "unexpected extra argument" in str(error).lower():
-        fix = "; quote a whole condition: -w 'relation.slot >= value'"
     context = getattr(error, "ctx", None)
+    asks = context is not None and context.info_name in ("search", "explain")
+    if asks and "unexpected extra argument" in str(error).lower():
+        fix = "; quote a whole condition: -w 'relation.slot >= value'"
     where = f" (see: {context.command_path} --help)" if context is not None else ""
     return UsageRefused(f"{error.format_message().rstrip('.')}{fix}{where}")
 
