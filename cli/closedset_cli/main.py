@@ -24,7 +24,7 @@ def app(commands: Sequence[str] = COMMANDS) -> typer.Typer:
     """The command with some of its sub-commands: a process that runs one need not build the others."""
     built = typer.Typer(
         name="closedset",
-        help="Answers \"all of them\" questions over exported tables, and says whether the answer is all of them.",
+        help='Answers "all of them" questions over exported tables, and says whether the answer is all of them.',
         epilog="Exit codes: 0 answered (gaps included), 2 refused, 69 unavailable, 70 broken, 130 interrupted.",
         add_completion=False,
         rich_markup_mode=None,

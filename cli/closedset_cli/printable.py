@@ -32,9 +32,7 @@ def json_safe(text: str) -> str:
     """JSON text in which no such character stands raw; inside a JSON string its escape means the same."""
     if text.isprintable():
         return text
-    return "".join(
-        _json_escape(c) if not c.isprintable() and c not in "\n" and _moves(c) else c for c in text
-    )
+    return "".join(_json_escape(c) if not c.isprintable() and c not in "\n" and _moves(c) else c for c in text)
 
 
 def _json_escape(character: str) -> str:

@@ -158,9 +158,7 @@ def _matches(reply: "FullReply", output: Format) -> None:
         table.write([[match.entity_id, match.name, match.rank, *cells]])
 
 
-def _the_set(
-    store: "Store", asked: dict[str, Any], the_set: TheSet, output: Format, model: "Model | None"
-) -> None:
+def _the_set(store: "Store", asked: dict[str, Any], the_set: TheSet, output: Format, model: "Model | None") -> None:
     from closedset.reply_full import FullReply
     from closedset_cli import suggestion, whole_set
 

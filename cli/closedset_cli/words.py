@@ -4,7 +4,7 @@
 SETS = {
     "matched": "a recorded row satisfies every required condition",
     "none": "looked at, and no recorded row satisfies some required condition",
-    "not_recorded": "never looked at for a required relation: this is no \"no\"",
+    "not_recorded": 'never looked at for a required relation: this is no "no"',
     "undetermined": "the only candidate rows cannot be judged: nothing either way",
 }
 

@@ -6,7 +6,7 @@ from closedset.mapping import Map
 from closedset.pack import Pack
 
 #: The layout of a generation's tables; a store of another layout is loaded anew, never half-read.
-FORMAT = 3
+FORMAT = 4
 
 
 class Record(BaseModel):
@@ -40,11 +40,12 @@ class Origin(Record):
 
 
 class SourceTable(Record):
-    """A table of kept cells. `cells` is its name in the database; `origins` is empty for a table of files."""
+    """A table of kept cells. `cells` is its name, within the database that its source's cells are kept in;
+    `origins` is empty for a table of files."""
 
     source: str
     table: str
-    cells: str
+    cells: tuple[str, ...]
     columns: list[str]
     rows: int
     files: list[SourceFile] = Field(default_factory=list)
@@ -125,16 +126,29 @@ class Lost(Record):
     fault: str
 
 
-class Entry(Record):
-    """A map entry by its number in the generation (what `_map` of a row holds)."""
+class Change(Record):
+    """One step of a store's history: what made a generation. `what` is `load` or an operator's act; the figures are
+    those of the source that was loaded."""
 
-    source: str
-    table: str
-    rows: int
+    generation: int
+    at: str
+    what: str
+    source: str | None = None
+    detail: str = ""
+    fingerprint: str | None = None
+    read: int = 0
+    loaded: int = 0
+    withheld: int = 0
+    unattributed: int = 0
+    universe: int = 0
 
 
 class Catalog(Record):
-    """Everything a reader needs to know of a generation before it runs a statement."""
+    """Everything a reader needs to know of a generation before it runs a statement.
+
+    `kept` names the file of each database that holds source cells (none for a store in memory); `keep` is how many
+    former generations stay beside the current one.
+    """
 
     format: int = FORMAT
     generation: int
@@ -144,7 +158,7 @@ class Catalog(Record):
     sources: list[str]
     fingerprints: dict[str, str]
     tables: list[SourceTable]
-    entries: list[Entry]
+    kept: dict[str, str] = Field(default_factory=dict)
     statements: list[Statement]
     relations: dict[str, StoredRelation]
     reports: list[RowsReport]
@@ -152,6 +166,8 @@ class Catalog(Record):
     map_version: str
     lost: list[Lost] = Field(default_factory=list)
     near_duplicates: list[tuple[str, str]] = Field(default_factory=list)
+    history: list[Change] = Field(default_factory=list)
+    keep: int = 1
 
     @property
     def load_month(self) -> str:

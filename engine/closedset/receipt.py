@@ -12,6 +12,8 @@ from closedset.execute import Run
 from closedset.mapping import Cell, Rows
 from closedset.pack import PERIOD, Pack, Slot
 
+Cells = tuple[str, ...]
+
 
 @dataclass(frozen=True)
 class StoredRow:
@@ -64,11 +66,11 @@ class Sources:
     def state(self, rows: Iterable[StoredRow]) -> list[StatedRow]:
         """Re-read the cells of some rows, one statement a table, and verify each slot against what is stored."""
         rows = list(rows)
-        places: dict[str, set[int]] = defaultdict(set)
+        places: dict[Cells, set[int]] = defaultdict(set)
         for row in rows:
             places[self._table(row.entry).cells].add(row.place)
         kept = {cells_table: self._cells(cells_table, wanted) for cells_table, wanted in places.items()}
-        origins: dict[str, set[int]] = defaultdict(set)
+        origins: dict[Cells, set[int]] = defaultdict(set)
         for row in rows:
             table = self._table(row.entry)
             for origin in table.origins.values():
@@ -83,14 +85,14 @@ class Sources:
         source, rows = self._entries[entry]
         return self._catalog.table(source, rows.table)
 
-    def _cells(self, cells_table: str, places: set[int]) -> dict[int, dict[str, Any]]:
+    def _cells(self, cells_table: Cells, places: set[int]) -> dict[int, dict[str, Any]]:
         table = self._run.statement("search/cells.sql.j2", {"places": sorted(places)}, cells=cells_table)
         # By position: the export may have a column of any name.
         at, *columns = [column.to_pylist() for column in table.columns]
         names = table.column_names[1:]
         return {place: dict(zip(names, values, strict=True)) for place, *values in zip(at, *columns, strict=True)}
 
-    def _stated(self, row: StoredRow, kept: dict[str, dict[int, dict[str, Any]]]) -> StatedRow:
+    def _stated(self, row: StoredRow, kept: dict[Cells, dict[int, dict[str, Any]]]) -> StatedRow:
         source, rows = self._entries[row.entry]
         table = self._table(row.entry)
         relation = self._catalog.pack.relations[row.relation]
@@ -108,7 +110,7 @@ class Sources:
         slot: Slot,
         cell: Cell | None,
         table: SourceTable,
-        kept: dict[str, dict[int, dict[str, Any]]],
+        kept: dict[Cells, dict[int, dict[str, Any]]],
         null: tuple[str, ...],
     ) -> SlotReceipt:
         if cell is None:

@@ -6,6 +6,7 @@ not used, is refused.
 """
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -19,9 +20,10 @@ BOUND = "bound"
 _HEADER = re.compile(r"\A((?:--[^\n]*\n)+)")
 
 
-def quoted(name: str) -> str:
-    """An identifier as SQL writes it."""
-    return '"' + name.replace('"', '""') + '"'
+def quoted(name: str | Sequence[str]) -> str:
+    """An identifier as SQL writes it; several parts are a name inside a database."""
+    parts = [name] if isinstance(name, str) else name
+    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
 
 
 @lru_cache

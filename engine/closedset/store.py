@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 CURRENT = "CURRENT"
 GENERATIONS = "generations"
+CELLS = "cells"
 _numbers = count()
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
@@ -93,8 +94,11 @@ class Looked:
 class Store:
     """An open store. Every call answers from one whole generation: the current one when the call begins."""
 
-    def __init__(self, path: Path | None, generation: Generation | None = None) -> None:
-        self.path = path
+    def __init__(self, path: Path | None, generation: Generation | None = None, number: int | None = None) -> None:
+        """`number` opens one generation that the store still holds, whatever the current one is."""
+        if path is not None and number is not None:
+            generation = _open_generation(path, number)
+        self.path = path if number is None else None
         self._generation = generation
         self._number = generation.catalog.generation if generation else None
         self.generation()
@@ -109,7 +113,7 @@ class Store:
                     )
                 # The former one is not closed: another thread may still read from it; it goes with its last cursor.
                 try:
-                    self._generation, self._number = _open_file(generation_file(self.path, number)), number
+                    self._generation, self._number = _open_generation(self.path, number), number
                 except StoreRefused:
                     # A load that ended between the two lines above has dropped the generation it replaced.
                     if current(self.path) == number:
@@ -182,6 +186,25 @@ def generation_file(path: Path, number: int) -> Path:
     return path / GENERATIONS / f"{number}.duckdb"
 
 
+def cells_file(path: Path, name: str) -> Path:
+    """Where a store keeps the cells of one load of one source."""
+    return path / CELLS / f"{name}.duckdb"
+
+
+def cells_database(source: str) -> str:
+    """The name under which a source's kept cells are attached."""
+    return f"cells_{source}"
+
+
+def attach(con: duckdb.DuckDBPyConnection, file: Path, database: str, read_only: bool = True) -> None:
+    """Attach a database file to a connection. Connections of one process onto one generation share what is attached."""
+    name = str(file).replace("'", "''")
+    if read_only:
+        con.execute(f"ATTACH IF NOT EXISTS '{name}' AS \"{database}\" (READ_ONLY)").fetchall()
+    else:
+        con.execute(f"ATTACH '{name}' AS \"{database}\"").fetchall()
+
+
 def current(path: Path) -> int | None:
     """The number `CURRENT` holds, or None where there is no store."""
     try:
@@ -199,21 +222,29 @@ def connect(file: Path | None, read_only: bool) -> duckdb.DuckDBPyConnection:
     return con
 
 
-def _open_file(file: Path) -> Generation:
+def _open_generation(path: Path, number: int) -> Generation:
+    file = generation_file(path, number)
     try:
         con = connect(file, read_only=True)
         ((record,),) = con.execute("SELECT record FROM catalog").fetchall()
+        if json.loads(record).get("format") != FORMAT:
+            con.close()
+            raise StoreRefused(f"{file}: written by another version of closedset; load the exports into a new store")
+        catalog = Catalog.model_validate_json(record)
+        # Attached now and not when a receipt needs them: an open reader keeps its files, whatever is dropped later.
+        for database, name in catalog.kept.items():
+            attach(con, cells_file(path, name), database)
     except duckdb.Error as error:
         raise StoreRefused(f"{file}: cannot be opened: {str(error).splitlines()[0]}") from None
-    if json.loads(record).get("format") != FORMAT:
-        con.close()
-        raise StoreRefused(f"{file}: written by another version of closedset; load the exports into a new store")
-    return Generation(con, Catalog.model_validate_json(record))
+    return Generation(con, catalog)
 
 
-def publish(path: Path, number: int) -> None:
-    """Make a finished generation the current one, durably: its bytes, then the pointer, then the directory."""
-    _fsync(generation_file(path, number))
+def publish(path: Path, number: int, cells: Sequence[Path]) -> None:
+    """Make a finished generation the current one, durably: its bytes and those of its new cells, then the pointer,
+    then the directory."""
+    for file in (*cells, generation_file(path, number)):
+        _fsync(file)
+    _fsync(path / CELLS)
     _fsync(path / GENERATIONS)
     pointer = path / f"{CURRENT}.next"
     pointer.write_text(f"{number}\n", encoding="ascii")
@@ -239,6 +270,7 @@ def loading(path: Path) -> Iterator[None]:
     try:
         path.mkdir(parents=True, exist_ok=True)
         (path / GENERATIONS).mkdir(exist_ok=True)
+        (path / CELLS).mkdir(exist_ok=True)
         lock = FileLock(path / "load.lock")
         lock.acquire(timeout=0)
     except Timeout:

@@ -13,7 +13,6 @@ import pyarrow as pa
 from closedset import decimals
 from closedset.catalog import (
     Catalog,
-    Entry,
     RowsReport,
     SlotColumns,
     SourceTable,
@@ -89,7 +88,6 @@ def build(
         sources=list(maps),
         fingerprints=fingerprints,
         tables=list(tables),
-        entries=[Entry(source=e.source, table=e.rows.table, rows=e.table.rows) for e in entries],
         statements=statements,
         relations=stored,
         reports=reports,
@@ -127,7 +125,7 @@ def _refuse_unknown_columns(maps: dict[str, Map], by_name: dict[tuple[str, str],
 def _entity_table(
     con: duckdb.DuckDBPyConnection, maps: dict[str, Map], by_name: dict[tuple[str, str], SourceTable]
 ) -> tuple[int, str]:
-    origins: list[dict[str, str | None]] = []
+    origins: list[dict[str, Any]] = []
     for source, mapping in maps.items():
         naming: list[Entities | Rows] = [*mapping.entities, *mapping.rows]
         for one in naming:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from closedset.mapping import Map
 
 SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "csv", ".txt": "csv"}
+Cells = tuple[str, ...]
 _PACKED = (".gz", ".zst")
 _DELIMITERS = ",;\t|"
 _LONGEST_LINE = 16_000_000
@@ -128,7 +129,7 @@ def choose(table: str, mapping: "Map", files: Sequence[Path]) -> tuple[list[Path
 
 
 def read(
-    con: duckdb.DuckDBPyConnection, source: str, table: str, cells: str, files: Sequence[Path], digests: Sequence[str]
+    con: duckdb.DuckDBPyConnection, source: str, table: str, cells: Cells, files: Sequence[Path], digests: Sequence[str]
 ) -> tuple[SourceTable, list[Unread]]:
     """Read a table's files, in order, into the table `cells`: one VARCHAR column each, empty as NULL.
 
@@ -163,7 +164,7 @@ def read(
     return SourceTable(source=source, table=table, cells=cells, columns=columns, rows=total, files=records), unread
 
 
-def keep(con: duckdb.DuckDBPyConnection, source: str, table: str, cells: str, data: "pa.Table") -> SourceTable:
+def keep(con: duckdb.DuckDBPyConnection, source: str, table: str, cells: Cells, data: "pa.Table") -> SourceTable:
     """Keep an Arrow table's cells as text; the in-memory twin of `read`."""
     con.register("arrow_cells", data)
     columns = list(data.column_names)
@@ -213,7 +214,7 @@ def _top_level(schema: Sequence[tuple[str, int | None]]) -> list[str]:
     return names
 
 
-def _parquet(con: duckdb.DuckDBPyConnection, file: Path, cells: str, columns: Sequence[str]) -> int:
+def _parquet(con: duckdb.DuckDBPyConnection, file: Path, cells: Cells, columns: Sequence[str]) -> int:
     chosen = ", ".join(f"nullif({quoted(c)}::VARCHAR, '')" for c in columns)
     sql = f"INSERT INTO {quoted(cells)} SELECT {chosen} FROM ({_READ_PARQUET})"
     try:
@@ -232,7 +233,7 @@ class _Head:
 
 
 def _csv(
-    con: duckdb.DuckDBPyConnection, file: Path, head: _Head, cells: str, columns: Sequence[str]
+    con: duckdb.DuckDBPyConnection, file: Path, head: _Head, cells: Cells, columns: Sequence[str]
 ) -> tuple[int, list[Unread]]:
     """Append a CSV file's rows to `cells`, every cell as written; give their number and the rows left out."""
     for table in ("reject_errors", "reject_scans"):
@@ -267,7 +268,7 @@ def _slowly(
     con: duckdb.DuckDBPyConnection,
     file: Path,
     head: _Head,
-    cells: str,
+    cells: Cells,
     columns: Sequence[str],
     refusal: LoadRefused | None = None,
 ) -> tuple[int, list[Unread]]:

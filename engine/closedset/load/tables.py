@@ -51,7 +51,12 @@ def read_by(name: str, select: str) -> list[str]:
 
 
 def define(
-    con: duckdb.DuckDBPyConnection, source: str, name: str, cells: str, select: str, files: Mapping[str, SourceTable]
+    con: duckdb.DuckDBPyConnection,
+    source: str,
+    name: str,
+    cells: tuple[str, ...],
+    select: str,
+    files: Mapping[str, SourceTable],
 ) -> SourceTable:
     """Run the SELECT over the kept cells and keep its result as the table `cells`, all columns as text."""
     query = _parse(name, select)
@@ -72,7 +77,9 @@ def define(
                 column.set("this", exp.to_identifier(kept_as(column.name), quoted=True))
     for table in query.find_all(exp.Table):
         if table.name not in inside:
-            table.set("this", exp.to_identifier(files[table.name].cells, quoted=True))
+            *database, kept = files[table.name].cells
+            table.set("this", exp.to_identifier(kept, quoted=True))
+            table.set("db", exp.to_identifier(database[0], quoted=True) if database else None)
     text = query.sql("duckdb")
     ordinals = {origin.ordinal for origin in traced.values()}
     try:

@@ -1,0 +1,125 @@
+"""Writing the next generation beside the current one, and making it the current one in one step."""
+
+import contextlib
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import duckdb
+
+from closedset import store
+from closedset.catalog import Catalog
+from closedset.errors import LoadRefused
+from closedset.render import quoted
+
+#: So much memory a load may hold before it spills beside the generation it writes.
+_MEMORY = "2GiB"
+
+
+@dataclass
+class Draft:
+    """A generation being written: `con` onto its file, `kept` the attached databases of source cells by their file."""
+
+    con: duckdb.DuckDBPyConnection
+    path: Path
+    number: int
+    before: Catalog | None
+    kept: dict[str, str] = field(default_factory=dict)
+
+    def carry(self, sources: set[str]) -> None:
+        """Attach the cells that the former generation reads of some sources: they are kept once, and shared."""
+        assert self.before is not None
+        wanted = {t.cells[0] for t in self.before.tables if t.source in sources}
+        for database, file in self.before.kept.items():
+            if database in wanted:
+                store.attach(self.con, store.cells_file(self.path, file), database)
+                self.kept[database] = file
+
+    def keep(self, source: str) -> str:
+        """Begin a file for the cells of one source, and give the name of its database."""
+        database, name = store.cells_database(source), f"{self.number}_{source}"
+        twin = next((d for d in self.kept if d.lower() == database.lower()), None)
+        if twin is not None:
+            raise LoadRefused(f"source {source}: the store holds one whose name differs only by case; use one name")
+        file = store.cells_file(self.path, name)
+        clear(file)
+        store.attach(self.con, file, database, read_only=False)
+        self.kept[database] = name
+        # Cells are read a row here and there: packed, each costs the unpacking of all its neighbours.
+        self.con.execute("SET force_compression = 'uncompressed'").fetchall()
+        return database
+
+    def kept_all(self, database: str) -> None:
+        """Make the cells of one source durable; nothing is added to them any more."""
+        self.con.execute(f"CHECKPOINT {quoted(database)}").fetchall()
+        self.con.execute("SET force_compression = 'auto'").fetchall()
+
+    def publish(self, catalog: Catalog) -> None:
+        """Write the catalog, make everything durable, move `CURRENT`, and drop what nobody needs any more."""
+        self.con.execute("CREATE TABLE catalog (record VARCHAR)").fetchall()
+        self.con.execute("INSERT INTO catalog VALUES (?)", [catalog.model_dump_json(by_alias=True)]).fetchall()
+        self.con.execute("CHECKPOINT").fetchall()
+        self.con.close()
+        written = f"{self.number}_"
+        fresh = [store.cells_file(self.path, n) for n in self.kept.values() if n.startswith(written)]
+        store.publish(self.path, self.number, fresh)
+        forget(self.path, catalog.keep)
+
+
+@contextlib.contextmanager
+def begun(path: Path, before: Catalog | None) -> Iterator[Draft]:
+    """The next generation of a store, to be written and published; on any fault nothing of it stays."""
+    number = (before.generation if before else 0) + 1
+    file = store.generation_file(path, number)
+    clear(file)
+    draft = Draft(store.connect(file, read_only=False), path, number, before)
+    try:
+        draft.con.execute(f"SET memory_limit = '{_MEMORY}'").fetchall()
+        yield draft
+    except BaseException:
+        draft.con.close()
+        if store.current(path) != number:
+            clear(file)
+            for left in (path / store.CELLS).glob(f"{number}_*"):
+                clear(left)
+        raise
+    finally:
+        draft.con.close()
+
+
+def clear(file: Path) -> None:
+    """Remove a database's file and what DuckDB writes beside it."""
+    for leftover in file.parent.glob(f"{file.name}*"):
+        if leftover.is_dir():
+            shutil.rmtree(leftover, ignore_errors=True)
+        else:
+            leftover.unlink(missing_ok=True)
+
+
+def numbers(path: Path) -> list[int]:
+    """The generations whose files a store holds, oldest first."""
+    return sorted(int(f.stem) for f in (path / store.GENERATIONS).glob("*.duckdb") if f.stem.isdigit())
+
+
+def forget(path: Path, keep: int) -> list[Path]:
+    """Drop all but `keep` former generations, and the cells that none reads any more; give what was dropped.
+
+    A reader that has one open keeps its files until it closes.
+    """
+    current = store.current(path)
+    assert current is not None
+    former = [n for n in numbers(path) if n < current]
+    dropped = former[: max(0, len(former) - keep)]
+    gone = [store.generation_file(path, n) for n in dropped]
+    for file in gone:
+        clear(file)
+    read: set[str] = set()
+    for number in (*former[len(dropped) :], current):
+        with store.Store(path, number=number) as held:
+            read.update(held.catalog.kept.values())
+    for file in sorted((path / store.CELLS).glob("*.duckdb")):
+        if file.stem not in read and int(file.stem.split("_", 1)[0]) <= current:
+            clear(file)
+            gone.append(file)
+    return gone
