@@ -156,11 +156,20 @@ def _relation(
 ) -> tuple[StoredRelation, list[RowsReport]]:
     askable = relation.askable()
     for entry in entries:
-        for slot_name, cell in entry.rows.cells().items():
+        read = entry.rows.cells()
+        varied = column.varied(con, read, entry.table)
+        for slot_name, cell in read.items():
             entry.mapped[slot_name] = column.read(
-                con, pack, maps[entry.source].null, askable[slot_name], cell, entry.table
+                con, pack, maps[entry.source].null, askable[slot_name], cell, entry.table, slot_name in varied
             )
     columns = {slot_name: _columns(entries, slot_name, slot) for slot_name, slot in askable.items()}
+    for entry in entries:
+        for slot_name, mapped in entry.mapped.items():
+            if not column.fits(mapped, columns[slot_name].scale):
+                # Some plain number needs more digits than the column has: only a dictionary can say which.
+                entry.mapped[slot_name] = column.read(
+                    con, pack, maps[entry.source].null, mapped.slot, mapped.cell, entry.table
+                )
     table = f"rows_{name}"
     declared = [
         {"name": s, "type": slot.type, "scale": columns[s].scale, "width": decimals.DIGITS}
@@ -207,6 +216,7 @@ def _place(
                 "period": relation.dated and slot_name in PERIOD,
                 "dictionary": dictionary,
                 "column": kept_as(mapped.cell.column) if mapped and mapped.cell.column else None,
+                "plain": mapped.plain.said(columns[slot_name].scale) if mapped and mapped.plain else None,
             }
         )
     cells_table, entity = entry.table.cells, kept_as(entry.rows.entity)

@@ -1,8 +1,9 @@
 """One column of an export read for one slot: each distinct text once, as the dictionary its rows are joined to."""
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -16,17 +17,41 @@ from closedset.render import render
 from closedset.vocabulary import Vocabulary
 
 _SHOWN = 5
+#: Beyond so many distinct texts, reading each by Python costs more than reading every cell by SQL.
+_MANY = 100_000
+
+
+@dataclass(frozen=True)
+class Plain:
+    """The plain form of a column of very many texts: its cells are read by SQL, all others through the dictionary.
+
+    `markers` are the texts that record nothing, by the names they are bound as; `sizes` counts the plain cells by the
+    digits they need before and after the point.
+    """
+
+    type: str
+    decimal: str
+    markers: dict[str, str]
+    sizes: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def said(self, scale: int = 0) -> dict[str, Any]:
+        """As the templates take it."""
+        return {
+            "type": self.type, "decimal": self.decimal, "markers": [f"${m}" for m in self.markers], "scale": scale,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Mapped:
-    """One slot of one map entry: how it is read, and the distinct texts of its column with their cells."""
+    """One slot of one map entry: how it is read, and the distinct texts of its column with their cells (without
+    those in plain form, if it has one)."""
 
     slot: Slot
     cell: Cell
     vocabulary: Vocabulary | None
     readings: dict[str, Reading]
     held: dict[str, int]
+    plain: Plain | None = None
 
 
 class Surfaces:
@@ -45,22 +70,62 @@ class Surfaces:
 
 
 def read(
-    con: duckdb.DuckDBPyConnection, pack: Pack, null: tuple[str, ...], slot: Slot, cell: Cell, table: SourceTable
+    con: duckdb.DuckDBPyConnection,
+    pack: Pack,
+    null: tuple[str, ...],
+    slot: Slot,
+    cell: Cell,
+    table: SourceTable,
+    varied: bool = False,
 ) -> Mapped:
-    """Read the distinct texts of a mapped column (a constant is one text) of a table of kept cells."""
+    """Read the distinct texts of a mapped column (a constant is one text) of a table of kept cells.
+
+    `varied`: the column holds so many that those in plain form are better read by SQL, row by row.
+    """
+    plain = _plain(con, null, slot, cell, table) if varied else None
     if cell.column is None:
         held = {"": table.rows}
     else:
-        sql = render("load/distinct_cells.sql.j2", cells=table.cells, column=kept_as(cell.column))
-        held = dict(con.execute(sql).fetchall())
+        sql = render(
+            "load/distinct_cells.sql.j2",
+            cells=table.cells, column=kept_as(cell.column), plain=plain.said() if plain else None,
+        )  # fmt: skip
+        held = dict(con.execute(sql, plain.markers if plain else None).fetchall())
     vocabulary = pack.vocabulary(slot)
-    return Mapped(slot, cell, vocabulary, {raw: cells.read(raw, cell, slot, vocabulary, null) for raw in held}, held)
+    readings = {raw: cells.read(raw, cell, slot, vocabulary, null) for raw in held}
+    return Mapped(slot, cell, vocabulary, readings, held, plain)
+
+
+def varied(con: duckdb.DuckDBPyConnection, mapped: dict[str, Cell], table: SourceTable) -> set[str]:
+    """The slots whose column holds very many distinct texts."""
+    columns = {name: kept_as(cell.column) for name, cell in mapped.items() if cell.column is not None}
+    if table.rows <= _MANY or not columns:
+        return set()
+    (counts,) = con.execute(render("load/varied.sql.j2", cells=table.cells, columns=list(columns.values()))).fetchall()
+    return {name for name, count in zip(columns, counts, strict=True) if count > _MANY}
+
+
+def _plain(
+    con: duckdb.DuckDBPyConnection, null: tuple[str, ...], slot: Slot, cell: Cell, table: SourceTable
+) -> Plain | None:
+    """The plain form of a column, if its type has one and the map says nothing that SQL could not see."""
+    if slot.type == "term" or cell.column is None or cell.pattern is not None or cell.grouping == ".":
+        return None
+    markers = {f"marker_{i}": text for i, text in enumerate(dict.fromkeys((*cell.null, *null)))}
+    plain = Plain(slot.type, cell.decimal, markers)
+    sql = render("load/plain_cells.sql.j2", cells=table.cells, column=kept_as(cell.column), plain=plain.said())
+    plain.sizes.update(
+        {(whole, fraction): held for whole, fraction, held in con.execute(sql, markers or None).fetchall()}
+    )
+    return plain
 
 
 def scale(mapped: list[Mapped]) -> int:
     """The scale at which a column of 38 digits holds the most cells exactly; the rest of them is unreadable."""
     sizes: dict[tuple[int, int], int] = defaultdict(int)
     for one in mapped:
+        for size, count in (one.plain.sizes if one.plain else {}).items():
+            sizes[size] += count
         for raw, reading in one.readings.items():
             if reading.number is not None:
                 sizes[decimals.digits(decimals.trimmed(reading.number))] += one.held[raw]
@@ -71,6 +136,12 @@ def scale(mapped: list[Mapped]) -> int:
         return sum(n for (whole, fraction), n in sizes.items() if whole <= most and fraction <= scale)
 
     return max(fractions, key=lambda scale: (held(scale), scale))
+
+
+def fits(mapped: Mapped, scale: int) -> bool:
+    """Whether a column of this scale holds all of a column's plain numbers exactly."""
+    sizes = mapped.plain.sizes if mapped.plain else {}
+    return all(whole + scale <= decimals.DIGITS and fraction <= scale for whole, fraction in sizes)
 
 
 def dictionary(mapped: Mapped, scale: int, surfaces: Surfaces) -> pa.Table:
@@ -120,7 +191,7 @@ def _fitting(reading: Reading, scale: int) -> Decimal | None:
 
 def report(mapped: Mapped, scale: int) -> SlotReport:
     """What the cells of a column say, by rows, with the most frequent texts that say nothing usable."""
-    report = SlotReport()
+    report = SlotReport(recorded=sum(mapped.plain.sizes.values()) if mapped.plain else 0)
     unreadable: dict[str, int] = {}
     unplaced: dict[str, int] = {}
     for raw, reading in mapped.readings.items():

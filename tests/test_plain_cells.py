@@ -1,0 +1,82 @@
+"""A column of very many texts is read by SQL where its cells are plain: never otherwise than text by text."""
+
+import random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from tests import agree
+
+from closedset.load import column
+from closedset.mapping import Map
+from closedset.pack import Pack
+from closedset.store import in_memory
+
+PACK = Pack.model_validate(
+    {
+        "pack": "plain",
+        "relations": {"fact": {"dated": True, "slots": {"said": "text", "amount": "number", "day": "date"}}},
+    }
+)
+WORDS = (
+    "", " ", "a", "A b", "A  b", " a", "a ", "İ", "ß", "Straße", "ﬁ", "e\u0301", "a\tb", "a\nb", "NA", "-", "n/a",
+    "\u00a0x",     "0", "00", "007", "-0", "-1", "+1", "1.", ".5", "1.50", "1.5", "-1.500", "1e5", "1,5", "1.299,99", "NaN", "inf",
+    "123456789012345678", "1234567890123456789", "12345678901234567890123456789012345678.9", "0.123456789",
+    "0.1234567891", "0.00000000000000000000000000000000000001", "１２", "1 000", "$5", "2024", "2024-02", "2024-02-30",
+    "2024-02-29", "2023-02-29", "0000-01-01", "0001-01-01", "9999-12-31", "2024-1-1", "2024-02-00", "2024-00-00",
+    "2024-01-01T00:00:00Z", "2024-01-01 24:00", "2024-01-01 23:59:60", "2024-01-01T10:00:00.123+02:00",
+    "2024-01-01T1:00", "2024-01-01T10:00:00+0200", "2024-01-01T10:00:00+02", "2024-01-01 10:00 +02:00", "2024-01-01T10",
+    "01/02/2024", "2024-13-01", "2024-01-32", "12024-01-01", "45292",
+)  # fmt: skip
+
+
+def generation(rows: list[dict[str, Any]], how: dict[str, Any]) -> tuple[list[tuple[Any, ...]], Any, Any]:
+    """The coded rows, the load's figures and the column scales of a store over these rows."""
+    slots = {"said": {"column": "said"}, "amount": {"column": "amount"}, "day": {"column": "day"}}
+    slots = {name: {**cell, **how.get(name, {})} for name, cell in slots.items()}
+    mapping = Map.model_validate(
+        {
+            "source": "s",
+            "null": how.get("null", []),
+            "rows": [{"relation": "fact", "from": "t", "entity": "id", "slots": slots, "period": ["from", "to"]}],
+        }
+    )
+    columns = {name: pa.array([row[name] for row in rows], pa.string()) for name in rows[0]}
+    with in_memory(PACK, mapping, {"t": pa.table(columns)}) as store:
+        held = store.generation().cursor().execute("SELECT * FROM rows_fact ORDER BY _row").fetchall()
+        catalog = store.catalog
+        return held, [r.model_dump() for r in catalog.reports], catalog.relations["fact"].model_dump()
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"null": ["NA", "-", "0"]},
+        {"said": {"null": ["a"]}, "amount": {"null": ["1.5"]}, "day": {"null": ["2024-02-29"]}},
+        {"amount": {"decimal": ","}},
+        {"amount": {"decimal": ",", "grouping": "."}},
+        {"amount": {"grouping": ","}},
+        {"said": {"pattern": "[a-z]+"}, "amount": {"pattern": "[0-9]+", "mismatch": "unrecorded"}},
+        {"said": {"absent": "nothing"}, "amount": {"absent": "0"}, "day": {"absent": "2024"}},
+        {"day": {"dates": ["%d/%m/%Y"], "excel_serial": True}},
+    ],
+    ids=str,
+)
+def test_a_column_of_many_texts_is_read_as_each_of_its_texts_is(
+    how: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(str(how))
+    rows = [
+        {"id": f"e{i % 50}", **{name: chance.choice(WORDS) for name in ("said", "amount", "day", "from", "to")}}
+        for i in range(1500)
+    ]
+    text_by_text = generation(rows, how)
+    monkeypatch.setattr(column, "_MANY", -1)
+    assert generation(rows, how) == text_by_text
+
+
+def test_stores_whose_columns_are_read_plainly_agree_with_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(column, "_MANY", -1)
+    tallies = [agree.against_reference(seed, most=2) for seed in range(40)]
+    assert [told for tally in tallies for told in tally.found] == []
