@@ -64,8 +64,8 @@ def coverage_joined_without_its_relation(patch: pytest.MonkeyPatch) -> None:
         def __eq__(self, other: object) -> bool:
             return True
 
-    def bitmaps(con: Any, stored: Any, statements: Any, universe: int) -> None:
-        sound(con, stored, [s.model_copy(update={"relation": Every()}) for s in statements], universe)
+    def bitmaps(con: Any, stored: Any, statements: Any, universe: int, merged: bool) -> None:
+        sound(con, stored, [s.model_copy(update={"relation": Every()}) for s in statements], universe, merged)
 
     patch.setattr(build, "_bitmaps", bitmaps)
 

@@ -11,11 +11,12 @@ from closedset.store import Looked
 
 @dataclass(frozen=True)
 class Covering:
-    """A coverage statement that lists an entity."""
+    """A coverage statement that lists an entity; `at` is when an operator declared it (None: a load did)."""
 
+    declared_by: str
     source: str
     said: str
-    declared_by: str = "source"
+    at: str | None
 
 
 @dataclass(frozen=True)
@@ -43,5 +44,7 @@ def covering(run: Run, relation: str, ordinals: Sequence[int]) -> dict[int, list
     for row in run.statement("search/coverage.sql.j2", {"ordinals": sorted(set(ordinals))}).to_pylist():
         statement = mine.get(row["statement"])
         if statement is not None:
-            found[row["entity"]].append(Covering(statement.source, statement.said))
+            found[row["entity"]].append(
+                Covering(statement.declared_by, statement.source, statement.said, statement.at)
+            )
     return found

@@ -1,5 +1,7 @@
 """What a generation says of itself: one JSON record inside its database file, read once when a store opens."""
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from closedset.mapping import Map
@@ -94,23 +96,41 @@ class SlotColumns(Record):
 
 
 class StoredRelation(Record):
-    """A relation's totals over all sources. `table` is None when no row of it was ever loaded."""
+    """A relation's totals over all sources. `table` is None when no row of it was ever loaded; `retired` rows are
+    among `rows`."""
 
     table: str | None = None
     rows: int = 0
     covered: int = 0
     withheld: int = 0
     unattributed: int = 0
+    retired: int = 0
     slots: dict[str, SlotColumns] = Field(default_factory=dict)
 
 
 class Statement(Record):
-    """One coverage statement; `entities` is how many ids it lists."""
+    """One coverage statement; `entities` is how many ids it lists. Of an operator's, `source` is who declared it,
+    `said` why, `at` when, and `event` its number in the ledger."""
 
     relation: str
     source: str
     said: str
     entities: int
+    declared_by: Literal["source", "operator"] = "source"
+    at: str | None = None
+    event: int | None = None
+
+
+class Placed(Record):
+    """A spelling that an operator placed on a term; `event` is its number in the ledger."""
+
+    axis: str
+    surface: str
+    term: str
+    event: int
+    at: str
+    by: str
+    reason: str
 
 
 class Lost(Record):
@@ -147,7 +167,9 @@ class Catalog(Record):
     """Everything a reader needs to know of a generation before it runs a statement.
 
     `kept` names the file of each database that holds source cells (none for a store in memory); `keep` is how many
-    former generations stay beside the current one.
+    former generations stay beside the current one. `pack` is the pack as searched: as loaded (`declared`, where it
+    differs) with the `placements`. `ledger` is the last event of the ledger that is applied, `unfit` says which of
+    those in force fit nothing here, `merged` is how many ids are merged into others.
     """
 
     format: int = FORMAT
@@ -168,6 +190,15 @@ class Catalog(Record):
     near_duplicates: list[tuple[str, str]] = Field(default_factory=list)
     history: list[Change] = Field(default_factory=list)
     keep: int = 1
+    declared: Pack | None = None
+    placements: list[Placed] = Field(default_factory=list)
+    merged: int = 0
+    ledger: int = 0
+    unfit: list[str] = Field(default_factory=list)
+
+    @property
+    def pack_as_loaded(self) -> Pack:
+        return self.declared or self.pack
 
     @property
     def load_month(self) -> str:

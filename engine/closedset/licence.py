@@ -163,6 +163,8 @@ def _whys(run: Run, scan: Scan, verdicts: Verdicts) -> list[_Why]:
                     (_Why(code, subject, group, expansion, nobody), condition)
                     for code, subject, condition in _conditions(expansion)
                 ]
+        if scan.retired:
+            asked.append((_Why("corrected_rows_unanswerable", scan.relation, group, None, nobody), "_retired"))
         if group.time:
             asked.append((_Why("undated_rows_unanswerable", scan.relation, group, None, nobody), "_time IS NULL"))
     if scan.table is None or not asked:
@@ -172,7 +174,7 @@ def _whys(run: Run, scan: Scan, verdicts: Verdicts) -> list[_Why]:
     table = run.statement(
         "search/reasons.sql.j2", values,
         table=scan.table, tests=tests, groups=groups, candidates=candidates(groups), time=scan.time,
-        last=width(run.universe) - 1, reasons=listed,
+        retired=scan.retired, last=width(run.universe) - 1, reasons=listed,
     )  # fmt: skip
     row = table.to_pylist()[0]
     for i, (why, _) in enumerate(asked):
@@ -245,7 +247,7 @@ def _held(run: Run, plan: Plan, why: _Why, still_open: EntitySet) -> str:
     table = run.statement(
         "search/codes.sql.j2", {**values, "axis": bound.slot.axis},
         table=scan.table, tests=tests, groups=[why.group], candidates=why.group.tests, time=scan.time,
-        group=why.group.index, index=bound.index, slot=bound.name,
+        retired=scan.retired, group=why.group.index, index=bound.index, slot=bound.name,
     )  # fmt: skip
     vocabulary = bound.vocabulary
     assert vocabulary is not None

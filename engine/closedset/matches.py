@@ -41,12 +41,22 @@ def names(run: Run, ordinals: Sequence[int]) -> dict[int, tuple[str, str | None]
     return {r["ordinal"]: (r["entity_id"], r["name"]) for r in table.to_pylist()}
 
 
-def ordinals(run: Run, ids: Sequence[str]) -> list[int]:
-    """The ordinals of the ids the store holds; ids are trimmed as they were at load."""
+@dataclass(frozen=True)
+class Named:
+    """An id that a request names, and the entity it is: under another id, where the two are merged."""
+
+    asked: str
+    ordinal: int
+    entity_id: str
+
+
+def named(run: Run, ids: Sequence[str]) -> list[Named]:
+    """The entities of the ids the store knows; ids are trimmed as they were at load."""
     wanted = sorted({one.strip(WHITE_SPACE) for one in ids})
     if not wanted:
         return []
-    return [r["ordinal"] for r in run.statement("search/ordinals.sql.j2", {"ids": wanted}).to_pylist()]
+    table = run.statement("search/ordinals.sql.j2", {"ids": wanted}, merged=run.catalog.merged > 0)
+    return [Named(r["asked"], r["ordinal"], r["entity_id"]) for r in table.to_pylist()]
 
 
 def deliver(run: Run, plan: Plan, page: Sequence[Ranked], known: dict[int, tuple[str, str | None]]) -> list[Match]:
@@ -72,6 +82,7 @@ def _rows(run: Run, plan: Plan, relation: str) -> list[tuple[StoredRow, tuple[in
     table = run.statement(
         "search/matches.sql.j2", values,
         table=scan.table, tests=tests, groups=scan.groups, candidates=candidates(scan.groups), time=scan.time,
+        retired=scan.retired,
     )  # fmt: skip
     return [
         (stored_row(relation, row), tuple(g.index for g in scan.groups if row[f"_g{g.index}"]))

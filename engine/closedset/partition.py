@@ -96,7 +96,7 @@ def _scan(run: Run, scan: Scan) -> dict[str, Any]:
     table = run.statement(
         "search/scan.sql.j2", values, sentence=sentence(scan),
         table=scan.table, tests=tests, groups=scan.groups, alone=alone, candidates=candidates(scan.groups),
-        time=scan.time, dated=scan.dated, last=width(run.universe) - 1,
+        time=scan.time, retired=scan.retired, dated=scan.dated, last=width(run.universe) - 1,
     )  # fmt: skip
     row: dict[str, Any] = table.to_pylist()[0]
     return row

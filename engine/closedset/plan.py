@@ -28,7 +28,8 @@ class Group:
 
 @dataclass(frozen=True)
 class Scan:
-    """One relation read once. `table` is None when no load ever wrote a row of it: nothing to read."""
+    """One relation read once. `table` is None when no load ever wrote a row of it: nothing to read; `retired` says
+    that a correction retired some row of it."""
 
     relation: str
     table: str | None
@@ -36,6 +37,7 @@ class Scan:
     groups: tuple[Group, ...]
     expansions: tuple[Expansion, ...]
     time: TimeTest | None
+    retired: bool
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,7 @@ def plan(catalog: Catalog, expansions: Sequence[Expansion], as_of: str | None) -
             groups=tuple(g for g in groups if g.relation == relation),
             expansions=tuple(e for e in expansions if e.bound.relation == relation),
             time=time,
+            retired=catalog.relations[relation].retired > 0,
         )
         for relation, time in times.items()
     )

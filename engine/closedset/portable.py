@@ -21,6 +21,13 @@ def partition(run: Run, plan: Plan) -> pa.Table:
         # An IN list without a member is no SQL; no statement is numbered -1.
         statements = [i for i, s in enumerate(run.catalog.statements) if s.relation == group.relation] or [-1]
         groups.append(
-            {"group": group, "table": scan.table, "tests": tests, "relation_name": f"${name}", "statements": statements}
+            {
+                "group": group,
+                "table": scan.table,
+                "tests": tests,
+                "retired": scan.retired,
+                "relation_name": f"${name}",
+                "statements": statements,
+            }
         )
-    return run.statement("portable/partition.sql.j2", values, groups=groups)
+    return run.statement("portable/partition.sql.j2", values, groups=groups, merged=run.catalog.merged > 0)

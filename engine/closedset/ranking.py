@@ -94,6 +94,7 @@ def _distances(plan: Plan) -> tuple[list[dict[str, Any]], dict[str, Any]]:
                 "tests": tests,
                 "groups": [group],
                 "time": scan.time,
+                "retired": scan.retired,
                 "measures": [],
             },
         )

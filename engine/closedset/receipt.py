@@ -9,6 +9,7 @@ from closedset import cells
 from closedset.catalog import Catalog, SourceTable, kept_as
 from closedset.cells import Reading
 from closedset.execute import Run
+from closedset.fold import WHITE_SPACE
 from closedset.mapping import Cell, Rows
 from closedset.pack import PERIOD, Pack, Slot
 
@@ -46,10 +47,11 @@ class SlotReceipt:
 
 @dataclass(frozen=True)
 class StatedRow:
-    """A row with every slot as its source states it, the period columns included."""
+    """A row with every slot as its source states it, the period columns included; `entity_id` as the source has it."""
 
     row: StoredRow
     row_id: str
+    entity_id: str
     slots: dict[str, SlotReceipt]
 
 
@@ -101,7 +103,8 @@ class Sources:
             name: self._slot(row, name, slot, mapped.get(name), table, kept, self._catalog.maps[source].null)
             for name, slot in relation.askable().items()
         }
-        return StatedRow(row, f"{row.relation}/{source}/{rows.table}/{row.place + 1}", slots)
+        entity_id = (kept[table.cells][row.place][kept_as(rows.entity)] or "").strip(WHITE_SPACE)
+        return StatedRow(row, f"{row.relation}/{source}/{rows.table}/{row.place + 1}", entity_id, slots)
 
     def _slot(
         self,

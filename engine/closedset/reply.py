@@ -8,7 +8,7 @@ from closedset.absence import Covering
 from closedset.entity_set import EntitySet
 from closedset.execute import Run
 from closedset.licence import Licence
-from closedset.matches import Match, MatchRow
+from closedset.matches import Match, MatchRow, Named
 from closedset.pack import PERIOD
 from closedset.plan import Group
 from closedset.ranking import Ranked
@@ -29,6 +29,7 @@ from closedset.reply_full import (
     LicenceReason,
     Listing,
     MatchBlock,
+    MergedId,
     PeriodBlock,
     Provenance,
     RankKey,
@@ -69,9 +70,16 @@ class _Lists:
 
 
 def assemble(
-    run: Run, found: "Answer", warrant: Licence, ranked: Sequence[Ranked], page: Sequence[Ranked], request_id: str
+    run: Run,
+    found: "Answer",
+    warrant: Licence,
+    ranked: Sequence[Ranked],
+    page: Sequence[Ranked],
+    merged: Sequence[Named],
+    request_id: str,
 ) -> FullReply:
-    """Takes the answer, the licence, the first ranked matches and the page of them to deliver."""
+    """Takes the answer, the licence, the first ranked matches and the page of them to deliver, and the ids that
+    the request names and that are merged into others."""
     lists = _Lists(run, found, ranked, page)
     delivered = matches.deliver(run, found.plan, page, lists.known)
     overall = found.verdicts.overall
@@ -104,6 +112,7 @@ def assemble(
         coverage=_coverage(warrant, hidden),
         licence=_licence(warrant, hidden),
         map_version=run.catalog.map_version,
+        merged=[MergedId(asked=one.asked, entity_id=one.entity_id) for one in merged] or None,
     )
 
 
@@ -171,9 +180,10 @@ def _absence(run: Run, relation: str, lists: _Lists) -> AbsenceBlock:
     none, not_recorded = lists.absent[relation]
 
     def records(covering: Sequence[Covering]) -> list[CoverageRecord]:
-        loaded_at = run.catalog.loaded_at
         return [
-            CoverageRecord(declared_by=c.declared_by, source=c.source, said=c.said, loaded_at=loaded_at)
+            CoverageRecord(
+                declared_by=c.declared_by, source=c.source, said=c.said, loaded_at=c.at or run.catalog.loaded_at
+            )
             for c in covering
         ]
 
@@ -217,11 +227,11 @@ def _match(match: Match) -> MatchBlock:
         rank_key=RankKey(
             optional_groups_satisfied=match.ranked.preferences, threshold_distance=list(match.ranked.distances)
         ),
-        rows=[_row(r) for r in match.rows],
+        rows=[_row(r, match.entity_id) for r in match.rows],
     )
 
 
-def _row(row: MatchRow) -> RowBlock:
+def _row(row: MatchRow, entity_id: str) -> RowBlock:
     stated = row.stated
     return RowBlock(
         relation=stated.row.relation,
@@ -234,6 +244,7 @@ def _row(row: MatchRow) -> RowBlock:
         slot_receipts={
             name: _receipt(r) for name, r in sorted(stated.slots.items()) if r.text is not None and name not in PERIOD
         },
+        source_entity_id=stated.entity_id if stated.entity_id != entity_id else None,
     )
 
 

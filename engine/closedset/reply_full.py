@@ -120,7 +120,8 @@ class Listing(Block):
 
 
 class CoverageRecord(Block):
-    """A coverage statement that lists an entity."""
+    """A coverage statement that lists an entity: by a `source` in its own words, or by an operator (`source` is who,
+    `said` is why, `loaded_at` is when)."""
 
     declared_by: str
     source: str
@@ -206,7 +207,8 @@ class PeriodBlock(Block):
 
 
 class RowBlock(Block):
-    """A delivered row: its slots as its source states them, the groups it satisfies, a receipt per slot."""
+    """A delivered row: its slots as its source states them, the groups it satisfies, a receipt per slot.
+    `source_entity_id` is the id the source writes, where it is merged into the match's."""
 
     relation: str
     row_id: str
@@ -216,7 +218,8 @@ class RowBlock(Block):
     provenance_kind: str
     receipt: None
     slot_receipts: dict[str, ReceiptBlock]
-    absent: ClassVar[frozenset[str]] = frozenset({"period"})
+    source_entity_id: str | None = None
+    absent: ClassVar[frozenset[str]] = frozenset({"period", "source_entity_id"})
 
 
 class RankKey(Block):
@@ -296,6 +299,13 @@ class CompiledBlock(Block):
     usage: dict[str, Any] | None
 
 
+class MergedId(Block):
+    """An id that the request names and that is merged into another: the entity it is."""
+
+    asked: str
+    entity_id: str
+
+
 class FullReply(Block):
     """The whole warrant of one search."""
 
@@ -322,4 +332,5 @@ class FullReply(Block):
     coverage: Coverage
     licence: LicenceBlock
     map_version: str
-    absent: ClassVar[frozenset[str]] = frozenset({"unbound_because", "compiled", "list_limit"})
+    merged: list[MergedId] | None = None
+    absent: ClassVar[frozenset[str]] = frozenset({"unbound_because", "compiled", "list_limit", "merged"})

@@ -96,13 +96,15 @@ def _reply(run: Run, raw: object, model: "Model | None") -> FullReply | CompactR
     found = answer(run, raw, model)
     asked, verdicts = found.asked, found.verdicts
     warrant = licence.licence(run, found.plan, verdicts, found.unbound, found.vacuous, found.compiled)
-    named = None
+    named, merged = None, []
     if asked.entity_ids is not None:
-        named = EntitySet.of_ordinals(matches.ordinals(run, asked.entity_ids), run.universe)
+        meant = matches.named(run, asked.entity_ids)
+        named = EntitySet.of_ordinals((one.ordinal for one in meant), run.universe)
+        merged = [one for one in meant if one.asked != one.entity_id]
     ranked = ranking.rank(run, found.plan, verdicts, max(LIST_LIMIT, asked.offset + asked.page), named)
     pages = ranked if named is None else [r for r in ranked if r.ordinal in named]
     page = pages[asked.offset : asked.offset + asked.page]
-    full = reply.assemble(run, found, warrant, ranked[:LIST_LIMIT], page, f"req_{uuid.uuid4().hex}")
+    full = reply.assemble(run, found, warrant, ranked[:LIST_LIMIT], page, merged, f"req_{uuid.uuid4().hex}")
     if asked.detail == "full":
         return full
     lines = about.about(run, [r.ordinal for r in page])

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from closedset.brief import Model
+    from closedset.ledger import State
     from closedset.mapping import Map
     from closedset.pack import Pack
     from closedset.plan import Step
@@ -160,8 +161,12 @@ def open_store(path: str | Path) -> Store:
     return Store(Path(path))
 
 
-def in_memory(pack: "Pack", mapping: "Map", tables: "dict[str, pa.Table]") -> Store:
-    """A store over Arrow tables (by the map's table names; all cells as text), kept in memory only."""
+def in_memory(
+    pack: "Pack", mapping: "Map", tables: "dict[str, pa.Table]", state: "State | None" = None
+) -> Store:
+    """A store over Arrow tables (by the map's table names; all cells as text), kept in memory only; `state` is what
+    a ledger has in force."""
+    from closedset.ledger import State
     from closedset.load import memory
 
     number = next(_numbers)
@@ -169,7 +174,7 @@ def in_memory(pack: "Pack", mapping: "Map", tables: "dict[str, pa.Table]") -> St
     con = _in_memory().cursor()
     con.execute(f"ATTACH ':memory:' AS {database}").fetchall()
     con.execute(f"USE {database}").fetchall()
-    return Store(None, Generation(con, memory(con, pack, mapping, tables), database))
+    return Store(None, Generation(con, memory(con, pack, mapping, tables, state or State()), database))
 
 
 @lru_cache

@@ -12,6 +12,7 @@ from closedset import pack as pack_file
 from closedset import store
 from closedset.catalog import Catalog, Change, SourceTable
 from closedset.errors import LoadRefused, StoreRefused
+from closedset.ledger import State
 from closedset.load import build, export, files, generation, tables
 from closedset.load.export import Chosen, Digest
 from closedset.load.files import Unread
@@ -87,15 +88,17 @@ def load(
     return Loaded(catalog, the_map.source, unchanged=False)
 
 
-def memory(con: duckdb.DuckDBPyConnection, pack: Pack, mapping: Map, data: "dict[str, pa.Table]") -> Catalog:
-    """Build a generation into `con` from Arrow tables, all cells as text."""
+def memory(
+    con: duckdb.DuckDBPyConnection, pack: Pack, mapping: Map, data: "dict[str, pa.Table]", state: State
+) -> Catalog:
+    """Build a generation into `con` from Arrow tables, all cells as text, and what a ledger has in force."""
     kept: list[SourceTable] = []
     for name in export.file_tables(mapping):
         if name not in data:
             raise LoadRefused(f"table {name}: not among the tables given: {', '.join(data)}")
         kept.append(files.keep(con, mapping.source, name, (f"cells_{len(kept)}",), data[name]))
     kept += _defined(con, mapping, kept, [])
-    return build.build(con, pack, {mapping.source: mapping}, kept, {}, {}, generation=1)
+    return build.build(con, pack, {mapping.source: mapping}, kept, {}, {}, generation=1, state=state)
 
 
 def rederive(path: str | Path, what: str, detail: str = "") -> Catalog:

@@ -1,9 +1,11 @@
 """From kept cells to a generation: entities, coded rows, coverage and the catalog, in one database.
 
-A pure function of (pack, maps, cells): a re-load of one source re-derives every source from its kept cells.
+A pure function of (pack, maps, cells, ledger): a re-load of one source re-derives every source from its kept cells,
+and so does whatever the ledger gains or undoes.
 """
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,6 +15,7 @@ import pyarrow as pa
 from closedset import decimals
 from closedset.catalog import (
     Catalog,
+    Placed,
     RowsReport,
     SlotColumns,
     SourceTable,
@@ -23,9 +26,11 @@ from closedset.catalog import (
 from closedset.entity_set import EntitySet, union, width
 from closedset.errors import LoadRefused
 from closedset.fold import WHITE_SPACE
-from closedset.load import column, lost
+from closedset.ledger import State
+from closedset.load import column, correction, looked, lost, merge, placement
 from closedset.load.column import Surfaces
 from closedset.load.files import Unread, nearest
+from closedset.load.force import Force
 from closedset.load.lost import MapEntry
 from closedset.mapping import Entities, Map, Rows
 from closedset.pack import PERIOD, Pack, Relation, Slot
@@ -33,12 +38,14 @@ from closedset.render import quoted, render
 
 #: Characters that nobody sees: a soft hyphen, zero-width ones, direction marks, a byte order mark.
 _UNSEEN = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
+_NOTHING_SAID = State()
 _TABLES = """
 CREATE TABLE withheld (relation VARCHAR, entry SMALLINT, "table" VARCHAR, entity_id VARCHAR, file VARCHAR,
                        line BIGINT, text VARCHAR, fault VARCHAR);
 CREATE TABLE unattributed (relation VARCHAR, entry SMALLINT, "table" VARCHAR, "row" BIGINT, file VARCHAR,
                            line BIGINT, fault VARCHAR);
 CREATE TABLE coverage (statement SMALLINT, entity INTEGER);
+CREATE TABLE merged (entity_id VARCHAR, ordinal INTEGER);
 CREATE TABLE bitmap (relation VARCHAR, held BLOB, looked_at BLOB, withheld BLOB);
 CREATE TABLE surface (axis VARCHAR, code INTEGER, folded VARCHAR, surface VARCHAR);
 """
@@ -52,38 +59,55 @@ def build(
     unread: dict[tuple[str, str], list[Unread]],
     fingerprints: dict[str, str],
     generation: int,
+    state: State = _NOTHING_SAID,
 ) -> Catalog:
     """Derive everything into `con` and return the catalog, which the caller writes.
 
-    Takes the kept cells as tables of `con`; `unread` by (source, table). Refuses (LoadRefused) a map that
-    names a column the export lacks.
+    Takes the pack as loaded, the kept cells as tables of `con`, `unread` by (source, table) and what the ledger has
+    in force. Refuses (LoadRefused) a map that names a column the export lacks; what the ledger says is never
+    refused here: what fits nothing any more is noted.
     """
+    force = Force()
+    declared = pack
+    pack, placements = placement.placed(declared, state, force)
     con.execute(_TABLES).fetchall()
     by_name = {(t.source, t.table): t for t in tables}
     entries = _entries(maps, by_name)
     _refuse_unknown_columns(maps, by_name)
     for entry in entries:
         lost.withhold(con, entry, unread, by_name)
-    universe, map_version = _entity_table(con, maps, by_name)
+    universe, map_version, merged = _entity_table(con, maps, by_name, state, force)
     stored = {name: StoredRelation() for name in pack.relations}
     reports: list[RowsReport] = []
     surfaces = Surfaces()
     for name, relation in pack.relations.items():
         mine = [e for e in entries if e.rows.relation == name]
         if mine:
-            stored[name], said = _relation(con, pack, maps, name, relation, mine, surfaces)
+            stored[name], said = _relation(con, pack, maps, name, relation, mine, surfaces, merged > 0)
             reports.extend(said)
     _write_surfaces(con, surfaces)
-    statements = _coverage(con, maps, by_name)
+    row_tables = {name: relation.table for name, relation in stored.items() if relation.table}
+    for name, count in correction.retire(con, row_tables, entries, state, force).items():
+        stored[name].retired = count
+    statements = _coverage(con, maps, by_name, merged > 0)
+    statements += looked.declare(con, pack, state, len(statements), merged > 0, force)
     lost.lose_listed(con, pack, maps, unread, by_name)
     for name, count in con.execute("SELECT relation, count(*) FROM unattributed GROUP BY relation").fetchall():
         if name in stored:
             stored[name].unattributed = count
-    _bitmaps(con, stored, statements, universe)
+    _bitmaps(con, stored, statements, universe, merged > 0)
+    force.write(con)
     return Catalog(
         generation=generation,
         loaded_at=datetime.now(UTC).isoformat(timespec="seconds"),
         pack=pack,
+        declared=declared if placements else None,
+        placements=[
+            Placed(**asdict(e.fact), event=e.id, at=e.at, by=e.by, reason=e.reason) for e in placements
+        ],
+        merged=merged,
+        ledger=state.last,
+        unfit=force.notes(),
         maps=maps,
         sources=list(maps),
         fingerprints=fingerprints,
@@ -123,8 +147,13 @@ def _refuse_unknown_columns(maps: dict[str, Map], by_name: dict[tuple[str, str],
 
 
 def _entity_table(
-    con: duckdb.DuckDBPyConnection, maps: dict[str, Map], by_name: dict[tuple[str, str], SourceTable]
-) -> tuple[int, str]:
+    con: duckdb.DuckDBPyConnection,
+    maps: dict[str, Map],
+    by_name: dict[tuple[str, str], SourceTable],
+    state: State,
+    force: Force,
+) -> tuple[int, str, int]:
+    """The entities, hashed and counted, and how many further ids are merged into them."""
     origins: list[dict[str, Any]] = []
     for source, mapping in maps.items():
         naming: list[Entities | Rows] = [*mapping.entities, *mapping.rows]
@@ -139,10 +168,12 @@ def _entity_table(
         for _, said in mapping.statements():
             origins.append({"cells": by_name[source, said.table].cells, "entity": kept_as(said.column), "name": None})
     con.execute(render("load/entity_name.sql.j2", origins=origins), {"white_space": WHITE_SPACE}).fetchall()
+    united = merge.unite(con, state, force)
     con.execute(render("load/entity.sql.j2")).fetchall()
     con.execute("DROP TABLE entity_name").fetchall()
+    merged = merge.former_ids(con) if united else 0
     ((universe, version),) = con.execute(render("load/map_version.sql.j2")).fetchall()
-    return universe, f"{version:032x}"[:12]
+    return universe, f"{version:032x}"[:12], merged
 
 
 def _relation(
@@ -153,6 +184,7 @@ def _relation(
     relation: Relation,
     entries: list[MapEntry],
     surfaces: Surfaces,
+    merged: bool,
 ) -> tuple[StoredRelation, list[RowsReport]]:
     askable = relation.askable()
     for entry in entries:
@@ -176,7 +208,7 @@ def _relation(
         for s, slot in askable.items()
     ]
     con.execute(render("load/relation.sql.j2", table=table, slots=declared, dated=relation.dated)).fetchall()
-    reports = [_place(con, name, table, relation, entry, columns, surfaces) for entry in entries]
+    reports = [_place(con, name, table, relation, entry, columns, surfaces, merged) for entry in entries]
     return (
         StoredRelation(
             table=table,
@@ -202,6 +234,7 @@ def _place(
     entry: MapEntry,
     columns: dict[str, SlotColumns],
     surfaces: Surfaces,
+    merged: bool,
 ) -> RowsReport:
     slots: list[dict[str, Any]] = []
     for slot_name, slot in relation.askable().items():
@@ -223,6 +256,7 @@ def _place(
     sql = render(
         "load/rows.sql.j2",
         table=table, cells=cells_table, entity=entity, entry=entry.number, slots=slots, dated=relation.dated,
+        merged=merged,
     )  # fmt: skip
     ((loaded,),) = con.execute(sql, {"white_space": WHITE_SPACE}).fetchall()
     if loaded < entry.table.rows:
@@ -275,7 +309,7 @@ def _write_surfaces(con: duckdb.DuckDBPyConnection, surfaces: Surfaces) -> None:
 
 
 def _coverage(
-    con: duckdb.DuckDBPyConnection, maps: dict[str, Map], by_name: dict[tuple[str, str], SourceTable]
+    con: duckdb.DuckDBPyConnection, maps: dict[str, Map], by_name: dict[tuple[str, str], SourceTable], merged: bool
 ) -> list[Statement]:
     statements: list[Statement] = []
     for source, mapping in maps.items():
@@ -283,6 +317,7 @@ def _coverage(
             sql = render(
                 "load/coverage.sql.j2",
                 cells=by_name[source, said.table].cells, column=kept_as(said.column), statement=len(statements),
+                merged=merged,
             )  # fmt: skip
             ((entities,),) = con.execute(sql, {"white_space": WHITE_SPACE}).fetchall()
             word = "every" if said.every else "listed"
@@ -293,11 +328,18 @@ def _coverage(
 
 
 def _bitmaps(
-    con: duckdb.DuckDBPyConnection, stored: dict[str, StoredRelation], statements: list[Statement], universe: int
+    con: duckdb.DuckDBPyConnection,
+    stored: dict[str, StoredRelation],
+    statements: list[Statement],
+    universe: int,
+    merged: bool,
 ) -> None:
     for name, relation in stored.items():
         mine = [i for i, statement in enumerate(statements) if statement.relation == name]
-        sql = render("load/bitmap.sql.j2", table=relation.table, statements=mine, last=width(universe) - 1)
+        sql = render(
+            "load/bitmap.sql.j2", table=relation.table, statements=mine, last=width(universe) - 1,
+            merged=merged,
+        )  # fmt: skip
         con.execute(sql, {"relation": name}).fetchall()
     for name, *blobs in con.execute("SELECT relation, held, looked_at, withheld FROM bitmap").fetchall():
         stored[name].covered = len(union((EntitySet.of_bytes(blob, universe) for blob in blobs), universe))
