@@ -19,7 +19,7 @@ from typing import Any
 
 from tests import reference
 from tests.strategies import random_store, tiny_store
-from tests.test_engine_agrees import contradiction, disagreement, load
+from tests.test_engine_agrees import contradiction, disagreement, load_drawn
 
 BLOCK = 100
 SHOWN = 20
@@ -53,18 +53,19 @@ def against_worlds(seed: int, most: int | None = None) -> Tally:
 
 def compare(seed: int, draw: Callable[[int], Any], check: Callable[..., str | None], most: int | None) -> Tally:
     tally = Tally(stores=1)
-    pack, mapping, tables, requests = draw(seed)
+    one = draw(seed)
+    requests = one.requests
     # Which of a store's requests are asked turns with the seed, so that a few a store still ask all kinds.
     requests = [requests[(seed + i) % len(requests)] for i in range(min(most or len(requests), len(requests)))]
     where = f"{draw.__name__}({seed})"
     try:
-        with load(pack, mapping, tables) as store:
+        with load_drawn(one) as store:
             for i, request in enumerate(requests):
                 tally.requests += 1
-                told = check(store, pack, mapping, tables, request)
+                told = check(store, one, request)
                 if told is not None:
                     tally.found.append(f"{where}, request {i}: {told}")
-                count(tally, partial(reference.answer, pack, mapping, tables, request))
+                count(tally, partial(reference.answer, one.pack, one.mapping, one.tables, request, said=one.said))
     except Exception:
         tally.found.append(f"{where}: {traceback.format_exc(limit=-3)}")
     return tally

@@ -8,7 +8,8 @@ cell reading (`tests/cells.py`, which `tests/worlds.py` uses too), vocabulary an
 
 `tables` holds every table the map names, as rows of texts (None or "" = nothing recorded), those that a
 SELECT defines as already computed. What a loader could not read is told by two arguments: `withheld`
-(relation -> the entity of each unreadable row) and `unattributed` (relation -> rows tied to nobody).
+(relation -> the entity of each unreadable row) and `unattributed` (relation -> rows tied to nobody); what people
+added between loads by a third, `said`.
 The order below is the order of the answer: constraints, truths, time, verdicts, licence, ranking.
 
 One file, though long: it is the specification, and is read from top to bottom.
@@ -24,6 +25,7 @@ from typing import Any
 
 from tests.cells import Blank, Span, days, fold, number
 from tests.reference_store import PERIOD, Row, Store, Tables, Terms, Value, read_store
+from tests.said import NOTHING, Said, placed
 
 __all__ = ["VERDICTS", "Answer", "Delivered", "Refused", "Store", "answer", "answer_over", "read_store"]
 
@@ -184,6 +186,15 @@ def both(parts: Iterable[Judged]) -> Judged:
 def judge(row: Row, asked: Constraint) -> Judged:
     if row.withheld:
         return unknown(f"withheld_rows_unanswerable:{row.relation}")
+    truth, codes = judge_stated(row, asked)
+    if row.retired and truth is not False:
+        # Its source states it and somebody says it is wrong: it can be ruled out, but never shown to hold.
+        return unknown(f"corrected_rows_unanswerable:{row.relation}", *codes)
+    return truth, codes
+
+
+def judge_stated(row: Row, asked: Constraint) -> Judged:
+    """As the source states the row."""
     stored = row.values[asked.slot]
     if stored is Blank.UNREADABLE:
         return unknown(f"slot_unreadable_rows_unanswerable:{row.relation}")
@@ -398,6 +409,7 @@ REASONS = (
     "relation_not_recorded",
     "undated_rows_unanswerable",
     "open_period_rows_unanswerable",
+    "corrected_rows_unanswerable",
     "withheld_rows_unanswerable",
     "unattributed_rows_withheld",
     "slot_unrecorded_rows_unanswerable",
@@ -487,6 +499,7 @@ class Delivered:
     ordinal: int
     slots: Mapping[str, str | None]
     satisfies_groups: list[int]
+    entity_id: str
 
 
 def deliver(entity: str, groups: Sequence[Group]) -> list[Delivered]:
@@ -498,7 +511,7 @@ def deliver(entity: str, groups: Sequence[Group]) -> list[Delivered]:
     order = {id(row): i for group in groups for i, (row, _) in enumerate(group.rows.get(entity, []))}
     ranked = sorted(satisfied.items(), key=lambda item: (item[1][1][0], order[item[0]]))
     return [
-        Delivered(row.relation, row.table, row.ordinal, dict(sorted(row.surfaces.items())), which)
+        Delivered(row.relation, row.table, row.ordinal, dict(sorted(row.surfaces.items())), which, row.stated)
         for _, (row, which) in ranked
     ]
 
@@ -519,6 +532,7 @@ class Answer:
     ranking: list[Ranked]
     rows: dict[str, list[Delivered]]
     expansion: list[str]
+    vouched: dict[str, set[str]]
 
     @property
     def licensed(self) -> bool:
@@ -533,9 +547,11 @@ def answer(
     request: Mapping[str, Any],
     withheld: Mapping[str, Sequence[str]] | None = None,
     unattributed: Mapping[str, int] | None = None,
+    said: Said = NOTHING,
 ) -> Answer:
     """The whole answer to one request of constraints. Refuses (Refused) what never made sense."""
-    return answer_over(read_store(pack, mapping, tables, withheld, unattributed), pack, request)
+    pack = placed(pack, said)
+    return answer_over(read_store(pack, mapping, tables, withheld, unattributed, said), pack, request)
 
 
 def answer_over(store: Store, pack: Pack, request: Mapping[str, Any]) -> Answer:
@@ -578,6 +594,7 @@ def answer_over(store: Store, pack: Pack, request: Mapping[str, Any]) -> Answer:
         ranking=ranking,
         rows={entity: deliver(entity, groups) for entity, _, _ in ranking},
         expansion=[line for c in bound for line in expansion_lines(constraints[c.index], c)],
+        vouched=store.vouched,
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from tests.cells import Blank, Span, fold, stated, value
+from tests.said import NOTHING, Said
 
 from closedset.mapping import Map
 from closedset.pack import Axis, Pack
@@ -23,7 +24,8 @@ PERIOD = ("period_from", "period_to")
 
 @dataclass(frozen=True)
 class Row:
-    """One fact about one entity. `withheld`: the loader could not read it, so nothing of it is known."""
+    """One fact about one entity. `withheld`: the loader could not read it, so nothing of it is known. `retired`:
+    somebody says that it is wrong though its source states it. `stated` is the entity's id as the source has it."""
 
     relation: str
     table: str
@@ -32,6 +34,8 @@ class Row:
     values: Mapping[str, Value] = field(default_factory=dict)
     surfaces: Mapping[str, str | None] = field(default_factory=dict)
     withheld: bool = False
+    retired: bool = False
+    stated: str = ""
 
     @property
     def dated(self) -> bool:
@@ -44,6 +48,8 @@ class Store:
     covered: dict[str, set[str]]
     universe: set[str]
     unattributed: Counter[str]
+    vouched: dict[str, set[str]] = field(default_factory=dict)
+    """Who an operator says was looked at, by relation."""
 
 
 def read_store(
@@ -52,8 +58,10 @@ def read_store(
     tables: Tables,
     withheld: Mapping[str, Sequence[str]] | None = None,
     unattributed: Mapping[str, int] | None = None,
+    said: Said = NOTHING,
 ) -> Store:
-    """Every row of every map entry in order; a row without an entity id is unattributed."""
+    """Every row of every map entry in order; a row without an entity id is unattributed. Takes the pack with the
+    placed spellings in it."""
     store = Store({name: [] for name in pack.relations}, defaultdict(set), set(), Counter(unattributed))
     for entry in mapping.rows:
         relation, cells = pack.relations[entry.relation], entry.cells()
@@ -68,17 +76,31 @@ def read_store(
                 surfaces[name] = _surface(text, record.get(cells[name].column or "") if name in cells else "")
             _undo_reversed_period(values)
             shown = {name: surfaces[name] for name in relation.slots}
-            store.rows[entry.relation].append(Row(entry.relation, entry.table, ordinal, entity, values, shown))
+            gone = any(
+                (entry.relation, entry.table) == (relation_, table) and _same(record, tables[table][place])
+                for relation_, table, place in said.corrections
+            )
+            row = Row(entry.relation, entry.table, ordinal, said.who(entity), values, shown, False, gone, entity)
+            store.rows[entry.relation].append(row)
     for name, entities in (withheld or {}).items():
-        store.rows[name] += [Row(name, "", i, entity, withheld=True) for i, entity in enumerate(entities)]
+        store.rows[name] += [Row(name, "", i, said.who(entity), withheld=True) for i, entity in enumerate(entities)]
     for name, rows in store.rows.items():
         store.covered[name] = {row.entity for row in rows}
     for name, statement in mapping.statements():
         ids = {_id(record, statement.column) for record in tables[statement.table]} - {""}
-        store.covered[name] |= ids
+        store.covered[name] |= {said.who(one) for one in ids}
     known = {_id(record, e.entity) for e in mapping.entities for record in tables[e.table]} - {""}
-    store.universe = known.union(*store.covered.values())
+    store.universe = {said.who(one) for one in known}.union(*store.covered.values())
+    for name in pack.relations:
+        vouched = {said.who(one) for relation_, ids in said.coverage if relation_ == name for one in ids}
+        store.vouched[name] = vouched & store.universe
+        store.covered[name] |= store.vouched[name]
     return store
+
+
+def _same(one: Mapping[str, str | None], other: Mapping[str, str | None]) -> bool:
+    """The same cells as written, in every column: then a correction of one row is one of both."""
+    return all((one.get(column) or "") == (other.get(column) or "") for column in {*one, *other})
 
 
 def _id(record: Mapping[str, str | None], column: str) -> str:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from hypothesis import strategies as st
+from tests.said import NOTHING, Said
 
 from closedset.mapping import Map
 from closedset.pack import Pack
@@ -28,6 +29,7 @@ class Store(NamedTuple):
     mapping: Map
     tables: dict[str, Table]
     requests: list[dict[str, Any]]
+    said: Said = NOTHING
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,8 @@ def build(rng: random.Random, size: Size) -> Store:
     tables: dict[str, Table] = {"people": [{"id": e} for e in entities if often(rng, 0.9)]}
     mapping = Map.model_validate(draw_map(rng, pack, entities, tables, size, clean))
     requests = [draw_request(rng, pack, entities, size, clean) for _ in range(size.requests)]
-    return Store(pack, mapping, tables, requests)
+    said = draw_said(rng, pack, mapping, tables, entities) if often(rng, 0.4) else NOTHING
+    return Store(pack, mapping, tables, requests, said)
 
 
 def often(rng: random.Random, share: float) -> bool:
@@ -362,6 +365,37 @@ def draw_period(rng: random.Random, clean: bool) -> tuple[str | None, str | None
             (f"{begin}-00", ""),
         ]
     )
+
+
+# --- what people add between loads --------------------------------------------------------------------
+
+
+def draw_said(
+    rng: random.Random, pack: Pack, mapping: Map, tables: Mapping[str, Table], entities: Sequence[str]
+) -> Said:
+    """Retired rows, chains of merges, ids an operator looked at (some in no export), spellings placed on terms."""
+    rows = [
+        (entry.relation, entry.table, place)
+        for entry in mapping.rows
+        for place, row in enumerate(tables[entry.table])
+        if (row["id"] or "").strip()
+    ]
+    order = rng.sample(entities, len(entities))
+    merges = [
+        (one, rng.choice(order[i + 1 :])) for i, one in enumerate(order[:-1]) if often(rng, 0.8 / len(entities))
+    ]
+    coverage = [
+        (name, tuple(rng.sample([*entities, "e99"], rng.randint(1, len(entities)))))
+        for name in pack.relations
+        if often(rng, 0.35)
+    ]
+    placements = [
+        (name, rng.choice(("Atlantis", "Mars", "passed?")), rng.choice(vocabulary.terms))
+        for name, vocabulary in pack.vocabularies.items()
+        if often(rng, 0.25)
+    ]
+    retired = rng.sample(rows, min(len(rows), weighted(rng, (3, 0), (4, 1), (3, 2), (1, 4))))
+    return Said(tuple(sorted(retired)), tuple(merges), tuple(coverage), tuple(placements))
 
 
 # --- requests -----------------------------------------------------------------------------------------

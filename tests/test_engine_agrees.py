@@ -12,8 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from tests import reference, worlds
 from tests import strategies as drawn
 from tests.reference_store import Tables
+from tests.said import Said, state
 
 from closedset.errors import RequestRefused
+from closedset.ledger import State
 from closedset.mapping import Map
 from closedset.pack import Pack
 from closedset.store import Store, in_memory
@@ -22,9 +24,9 @@ OTHERS = ("none", "not_recorded", "undetermined")
 LIST_LIMIT, PAGE = 200, 50
 
 
-def load(pack: Pack, mapping: Map, tables: Tables) -> Store:
+def load(pack: Pack, mapping: Map, tables: Tables, said: State | None = None) -> Store:
     """The drawn tables as an export would arrive: every cell text, None an empty one."""
-    return in_memory(pack, mapping, {name: arrow(name, rows, mapping) for name, rows in tables.items()})
+    return in_memory(pack, mapping, {name: arrow(name, rows, mapping) for name, rows in tables.items()}, said)
 
 
 def arrow(name: str, rows: Sequence[Mapping[str, str | None]], mapping: Map) -> pa.Table:
@@ -38,10 +40,15 @@ def arrow(name: str, rows: Sequence[Mapping[str, str | None]], mapping: Map) -> 
     return pa.table({c: pa.array([row.get(c) for row in rows], pa.string()) for c in columns})
 
 
-def disagreement(store: Store, pack: Pack, mapping: Map, tables: Tables, request: dict[str, Any]) -> str | None:
+def load_drawn(one: drawn.Store) -> Store:
+    """A drawn store with what people said of it."""
+    return load(one.pack, one.mapping, one.tables, state(one.said, one.mapping, one.tables))
+
+
+def disagreement(store: Store, one: drawn.Store, request: dict[str, Any]) -> str | None:
     """The first place where the engine's reply differs from the reference's answer, or None."""
     try:
-        expected: reference.Answer | None = reference.answer(pack, mapping, tables, request)
+        expected: reference.Answer | None = reference.answer(*one[:3], request, said=one.said)
         title = None
     except reference.Refused as refused:
         expected, title = None, refused.title
@@ -52,7 +59,7 @@ def disagreement(store: Store, pack: Pack, mapping: Map, tables: Tables, request
         return None if said == title else f"the engine refuses ({said!r}), the reference says {title!r}"
     if expected is None:
         return f"the reference refuses ({title!r}), the engine answers"
-    for place, ours, theirs in compared(expected, reply, request):
+    for place, ours, theirs in compared(expected, reply, request, one.said):
         if ours != theirs:
             return f"{place}: the engine says {theirs!r}, the reference {ours!r}"
     table = store.partition(request).to_pydict()
@@ -63,7 +70,7 @@ def disagreement(store: Store, pack: Pack, mapping: Map, tables: Tables, request
 
 
 def compared(
-    answer: reference.Answer, reply: Mapping[str, Any], request: Mapping[str, Any]
+    answer: reference.Answer, reply: Mapping[str, Any], request: Mapping[str, Any], said: Said
 ) -> Iterator[tuple[str, Any, Any]]:
     """(place in the reply, the reference's value, the engine's value)."""
     bound = request.get("list_limit", LIST_LIMIT)
@@ -82,7 +89,8 @@ def compared(
     yield "groups", len(answer.groups), len(reply["groups"])
     for ours, theirs in zip(answer.groups, reply["groups"], strict=True):
         yield from compared_group(ours, theirs, reply, bound, request.get("as_of"))
-    yield from compared_matches(answer, reply, request)
+        yield from compared_coverage(answer.vouched[ours["relation"]], theirs)
+    yield from compared_matches(answer, reply, request, said)
     yield from compared_licence(answer, reply)
 
 
@@ -111,23 +119,38 @@ def compared_group(
         yield f"{name} of group {i}", wanted, listing
 
 
+def compared_coverage(vouched: set[str], theirs: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Whom an operator says was looked at, among those listed without a row."""
+    for one in theirs["absence"]["none"]:
+        entity, said_by = one["entity_id"], {record["declared_by"] for record in one["coverage"]}
+        yield f"who covers {entity}", entity in vouched, "operator" in said_by
+        yield f"anybody covers {entity}", True, bool(said_by)
+
+
 def compared_matches(
-    answer: reference.Answer, reply: Mapping[str, Any], request: Mapping[str, Any]
+    answer: reference.Answer, reply: Mapping[str, Any], request: Mapping[str, Any], said: Said
 ) -> Iterator[tuple[str, Any, Any]]:
     """The page: which matches, their rank and key, and their rows with the place each came from."""
     wanted = request.get("entity_ids")
+    if wanted is not None:
+        asked = sorted({name.strip() for name in wanted})
+        moved = [{"asked": name, "entity_id": said.who(name)} for name in asked if said.who(name) != name]
+        known = [one for one in moved if one["entity_id"] in answer.verdicts]
+        yield "merged", known, reply.get("merged", [])
+        wanted = [said.who(name) for name in asked]
     start = request.get("offset", 0)
     ranked = [(rank, *key) for rank, key in enumerate(answer.ranking, 1) if wanted is None or key[0] in wanted]
     page = ranked[start : start + request.get("limit", PAGE)]
     yield "matches", [entity for _, entity, _, _ in page], [match["entity_id"] for match in reply["matches"]]
     for (rank, entity, liked, distances), match in zip(page, reply["matches"], strict=True):
         key = match["rank_key"]
-        said = (match["rank"], key["optional_groups_satisfied"], key["threshold_distance"])
-        yield f"rank of {entity}", (rank, liked, distances), said
+        placed = (match["rank"], key["optional_groups_satisfied"], key["threshold_distance"])
+        yield f"rank of {entity}", (rank, liked, distances), placed
         yield f"rows of {entity}", len(answer.rows[entity]), len(match["rows"])
         for ours, theirs in zip(answer.rows[entity], match["rows"], strict=True):
             shown = (theirs["relation"], theirs["slots"], theirs["satisfies_groups"])
             yield f"a row of {entity}", (ours.relation, dict(ours.slots), ours.satisfies_groups), shown
+            yield f"whose row of {entity}", ours.entity_id, theirs.get("source_entity_id", entity)
             places = {(one["db_table"], one["row"] - 1) for one in theirs["slot_receipts"].values()}
             own = {(ours.table, ours.ordinal)} if places else set()
             yield f"where a row of {entity} came from", own, places
@@ -151,7 +174,7 @@ def compared_licence(answer: reference.Answer, reply: Mapping[str, Any]) -> Iter
     yield "licence", (not reasons, reasons), (reply["licence"]["granted"], said)
 
 
-def contradiction(store: Store, pack: Pack, mapping: Map, tables: Tables, request: dict[str, Any]) -> str | None:
+def contradiction(store: Store, one: drawn.Store, request: dict[str, Any]) -> str | None:
     """What the possible worlds hold against the engine's own answer, or None (also when it refuses)."""
     try:
         reply = store.search({**request, "limit": 500, "offset": 0}).model_dump(mode="json")
@@ -159,12 +182,12 @@ def contradiction(store: Store, pack: Pack, mapping: Map, tables: Tables, reques
         return None
     table = store.partition(request).to_pydict()
     codes = reply["coverage"].get("narrowed_by", [])
-    whole = worlds.everything_asked(request, pack)
+    whole = worlds.everything_asked(request, one.pack)
     return worlds.contradiction(
-        worlds.memberships(pack, mapping, tables, request),
+        worlds.memberships(*one[:3], request, said=one.said),
         dict(zip(table["entity_id"], table["verdict"], strict=True)),
         not codes,
-        exact=worlds.slots_named_once(request, pack),
+        exact=worlds.slots_named_once(request, one.pack),
         whole=whole and not any(code.startswith("unattributed") for code in codes),
     )
 
@@ -173,26 +196,26 @@ def contradiction(store: Store, pack: Pack, mapping: Map, tables: Tables, reques
 @pytest.mark.parametrize("block", range(8))
 def test_the_engine_answers_as_the_reference_does(block: int) -> None:
     for seed in range(block * 12, block * 12 + 12):
-        pack, mapping, tables, requests = drawn.random_store(seed)
-        with load(pack, mapping, tables) as store:
-            for request in requests:
-                found = disagreement(store, pack, mapping, tables, request)
+        one = drawn.random_store(seed)
+        with load_drawn(one) as store:
+            for request in one.requests:
+                found = disagreement(store, one, request)
                 assert found is None, f"random_store({seed}): {request}: {found}"
 
 
 @pytest.mark.parametrize("block", range(4))
 def test_no_world_contradicts_the_engine(block: int) -> None:
     for seed in range(block * 12, block * 12 + 12):
-        pack, mapping, tables, requests = drawn.tiny_store(seed)
-        with load(pack, mapping, tables) as store:
-            for request in requests:
-                found = contradiction(store, pack, mapping, tables, request)
+        one = drawn.tiny_store(seed)
+        with load_drawn(one) as store:
+            for request in one.requests:
+                found = contradiction(store, one, request)
                 assert found is None, f"tiny_store({seed}): {request}: {found}"
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(drawn.stores())
 def test_the_engine_answers_whatever_is_drawn_as_the_reference_does(one: drawn.Store) -> None:
-    with load(*one[:3]) as store:
+    with load_drawn(one) as store:
         for request in one.requests:
-            assert disagreement(store, *one[:3], request) is None
+            assert disagreement(store, one, request) is None

@@ -27,12 +27,12 @@ def contradicted(
 ) -> str | None:
     """What the worlds say against the reference's answer; nothing when the request is refused."""
     try:
-        answer = reference.answer(*store[:3], request, withheld, unattributed)
+        answer = reference.answer(*store[:3], request, withheld, unattributed, store.said)
     except reference.Refused:
         return None
     of_nobody = any(code.startswith("unattributed") for code, _ in answer.reasons)
     return worlds.contradiction(
-        worlds.memberships(*store[:3], request, withheld),
+        worlds.memberships(*store[:3], request, withheld, store.said),
         answer.verdicts,
         answer.licensed,
         exact=worlds.slots_named_once(request, store.pack),

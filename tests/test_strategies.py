@@ -17,6 +17,7 @@ WANTED = {
     "relation_not_recorded",
     "undated_rows_unanswerable",
     "open_period_rows_unanswerable",
+    "corrected_rows_unanswerable",
     "unattributed_rows_withheld",
     "slot_unrecorded_rows_unanswerable",
     "slot_unreadable_rows_unanswerable",
@@ -37,7 +38,7 @@ def test_the_first_300_seeds_reach_every_verdict_and_every_reason(draw: Callable
         lost = losses(seed, store) if seed % 4 == 0 else ({}, {})
         for request in store.requests:
             try:
-                answer = reference.answer(store.pack, store.mapping, store.tables, request, *lost)
+                answer = reference.answer(store.pack, store.mapping, store.tables, request, *lost, said=store.said)
             except reference.Refused:
                 reached["refused"] += 1
                 continue

@@ -15,6 +15,7 @@ What is unknown, and its completions (each cell on its own):
 | a date | the asked boundaries and their neighbours inside the written span; any day when there is none |
 | `period_to` left open, under `as_of` | open, or a day after the month |
 | a withheld row; a row nobody looked for | any values, any time, (the second) or no such row |
+| a row that somebody retired and its source still states | as stated, or no such row |
 | an asked surface on no term | means only itself, one term, or everything: per constraint |
 
 An entity's membership hangs on its own rows only, and cells complete independently, so completions are
@@ -30,6 +31,7 @@ from itertools import product
 from typing import Any
 
 from tests.cells import Blank, days, fold, number, stated, value
+from tests.said import NOTHING, Said, placed
 
 from closedset.mapping import Map
 from closedset.pack import Axis, Pack, Relation
@@ -39,6 +41,9 @@ OPEN = "open"
 NOBODY_ASKED = "\0"
 ANY_TIME = "*in time*"
 """A made-up slot of rows that no date places in time: it completes to True or False."""
+
+RETIRED = "*retired*"
+"""A made-up slot of rows that somebody says are wrong."""
 
 Month = tuple[int, int] | None
 """The first and the last day of the month asked."""
@@ -282,14 +287,18 @@ def memberships(
     tables: Mapping[str, Sequence[Mapping[str, str | None]]],
     request: Mapping[str, Any],
     withheld: Mapping[str, Sequence[str]] | None = None,
+    said: Said = NOTHING,
 ) -> dict[str, Membership]:
     """For every entity: is it a member in every completion of the store, and in some?"""
+    pack = placed(pack, said)
     as_of = request.get("as_of")
     month = days(as_of) if as_of else None
     groups = bound(request, pack)
-    held, covered = read(pack, mapping, tables, withheld or {})
+    held, covered = read(pack, mapping, tables, withheld or {}, said)
     listed = {_id(record, e.entity) for e in mapping.entities for record in tables[e.table]} - {""}
-    universe = listed.union(*covered.values())
+    universe = {said.who(one) for one in listed}.union(*covered.values())
+    for name, ids in said.coverage:
+        covered[name] |= {said.who(one) for one in ids} & universe
     # Of a request none of which could run, nothing is claimed: everybody's membership is open.
     nothing_ran = not groups and not everything_asked(request, pack)
     found = {}
@@ -314,13 +323,14 @@ def group_membership(
         truths = []
         for row in rows:
             dated = row is not None and states_a_period(row)
-            truths.append(
-                {
-                    in_time(world, relation, month, dated)
-                    and all(answers(world, ask, m) for ask, m in zip(asks, meant, strict=True))
-                    for world in completions(row, relation, asks, month)
-                }
-            )
+            possible = {
+                in_time(world, relation, month, dated)
+                and all(answers(world, ask, m) for ask, m in zip(asks, meant, strict=True))
+                for world in completions(row, relation, asks, month)
+            }
+            if row is not None and row.get(RETIRED):
+                possible.add(False)
+            truths.append(possible)
         every = every and any(False not in possible for possible in truths)
         some = some or any(True in possible for possible in truths)
     return every, some
@@ -331,8 +341,10 @@ def read(
     mapping: Map,
     tables: Mapping[str, Sequence[Mapping[str, str | None]]],
     withheld: Mapping[str, Sequence[str]],
+    said: Said,
 ) -> tuple[dict[str, dict[str, list[Any]]], dict[str, set[str]]]:
-    """Each relation's rows by entity (None for a withheld one), and who was looked at."""
+    """Each relation's rows by entity (None for a withheld one), and who was looked at by a source."""
+    retired = [(relation, table, tables[table][place]) for relation, table, place in said.corrections]
     held: dict[str, dict[str, list[Any]]] = {name: defaultdict(list) for name in pack.relations}
     for entry in mapping.rows:
         cells = entry.cells()
@@ -343,13 +355,19 @@ def read(
             }
             if isinstance(row.get(FROM), tuple) and isinstance(row[TO], tuple) and row[FROM][0] > row[TO][1]:
                 row[FROM] = row[TO] = Blank.UNREADABLE
-            held[entry.relation][_id(record, entry.entity)].append(row)
+            row[RETIRED] = any(
+                (relation, table) == (entry.relation, entry.table)
+                and all((wrong.get(column) or "") == (record.get(column) or "") for column in {*wrong, *record})
+                for relation, table, wrong in retired
+            )
+            held[entry.relation][said.who(_id(record, entry.entity))].append(row)
     for name, entities in withheld.items():
         for entity in entities:
-            held[name][entity].append(None)
+            held[name][said.who(entity)].append(None)
     covered = {name: set(rows) - {""} for name, rows in held.items()}
     for name, statement in mapping.statements():
-        covered[name] |= {_id(record, statement.column) for record in tables[statement.table]} - {""}
+        ids = {_id(record, statement.column) for record in tables[statement.table]} - {""}
+        covered[name] |= {said.who(one) for one in ids}
     return held, covered
 
 

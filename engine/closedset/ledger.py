@@ -146,8 +146,9 @@ def chain(into: Mapping[str, str], entity_id: str) -> list[str]:
 
 
 def digest(columns: Sequence[str], cells: Mapping[str, str | None]) -> str:
-    """A hash over the named columns' cells as written, whatever the order of the columns."""
-    said = json.dumps([[name, cells[name]] for name in sorted(columns)], ensure_ascii=False)
+    """A hash over the named columns' cells as written, whatever the order of the columns. An empty cell and no cell
+    are the same: which of the two it is hangs on the kind of file."""
+    said = json.dumps([[name, cells[name] or ""] for name in sorted(columns)], ensure_ascii=False)
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
 
 
