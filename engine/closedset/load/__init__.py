@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from closedset import ledger, store
 from closedset import mapping as mapping_file
 from closedset import pack as pack_file
-from closedset import store
 from closedset.catalog import Catalog, Change, SourceTable
 from closedset.errors import LoadRefused, StoreRefused
 from closedset.ledger import State
@@ -77,12 +77,15 @@ def load(
         raise StoreRefused(f"{target}: is a file; a store is a directory")
     with store.loading(target):
         before = _before(target, the_pack, the_map.source)
+        state = ledger.read(target)
         if before and before.fingerprints.get(the_map.source) == fingerprint:
+            if before.ledger != state.last:
+                before = derive_again(target, before, state, "ledger")
             return Loaded(before, the_map.source, unchanged=True)
         if keep is None:
             keep = before.keep if before else 1
         with generation.begun(target, before) as draft:
-            catalog = _next(draft, the_pack, the_map, chosen, digests, fingerprint, accept_shrink)
+            catalog = _next(draft, the_pack, the_map, chosen, digests, fingerprint, accept_shrink, state)
             export.refuse_changed(digests)
             draft.publish(catalog.model_copy(update={"keep": keep}))
     return Loaded(catalog, the_map.source, unchanged=False)
@@ -111,20 +114,24 @@ def rederive(path: str | Path, what: str, detail: str = "") -> Catalog:
     with store.loading(target):
         with store.Store(target) as held:
             before = held.catalog
-        with generation.begun(target, before) as draft:
-            unread = _unread_before(draft, set(before.sources))
-            draft.carry(set(before.sources))
-            _write_unread(draft.con, unread)
-            catalog = build.build(
-                draft.con, before.pack, before.maps, before.tables, unread, before.fingerprints, draft.number
-            )
-            change = Change(
-                generation=draft.number, at=catalog.loaded_at, what=what, detail=detail, universe=catalog.universe
-            )
-            catalog = catalog.model_copy(
-                update={"kept": draft.kept, "keep": before.keep, "history": [*before.history, change]}
-            )
-            draft.publish(catalog)
+        return derive_again(target, before, ledger.read(target), what, detail)
+
+
+def derive_again(target: Path, before: Catalog, state: State, what: str, detail: str = "") -> Catalog:
+    """As `rederive`, by whoever holds the load lock and has read what the store holds and what its ledger says."""
+    with generation.begun(target, before) as draft:
+        unread = _unread_before(draft, set(before.sources))
+        draft.carry(set(before.sources))
+        _write_unread(draft.con, unread)
+        given = (before.pack_as_loaded, before.maps, before.tables, unread, before.fingerprints)
+        catalog = build.build(draft.con, *given, draft.number, state)
+        change = Change(
+            generation=draft.number, at=catalog.loaded_at, what=what, detail=detail, universe=catalog.universe
+        )
+        # No source was loaded, so what the sources say is as old as it was.
+        kept = {"loaded_at": before.loaded_at, "kept": draft.kept, "keep": before.keep}
+        catalog = catalog.model_copy(update={**kept, "history": [*before.history, change]})
+        draft.publish(catalog)
     return catalog
 
 
@@ -154,6 +161,7 @@ def _next(
     digests: dict[Path, Digest],
     fingerprint: str,
     accept_shrink: bool,
+    state: State,
 ) -> Catalog:
     """Fill the next generation: the other sources from the cells that are kept, this one from its files."""
     before, source = draft.before, mapping.source
@@ -168,7 +176,7 @@ def _next(
     _write_unread(draft.con, unread)
     maps = {**(before.maps if before else {}), source: mapping}
     fingerprints = {**(before.fingerprints if before else {}), source: fingerprint}
-    catalog = build.build(draft.con, pack, maps, [*kept, *mine], unread, fingerprints, draft.number)
+    catalog = build.build(draft.con, pack, maps, [*kept, *mine], unread, fingerprints, draft.number, state)
     if before and not accept_shrink:
         _refuse_shrink(before, catalog, source)
     history = [*(before.history if before else []), _change(catalog, source)]
@@ -246,7 +254,7 @@ def _refuse_shrink(before: Catalog, after: Catalog, source: str) -> None:
     def figures(catalog: Catalog) -> dict[str, int]:
         return {
             "rows": sum(r.loaded for r in catalog.reports if r.source == source),
-            "covered entities": sum(s.entities for s in catalog.statements if s.source == source),
+            "covered entities": sum(s.entities for s in catalog.statements if s.source == source and s.event is None),
         }
 
     after_figures = figures(after)
