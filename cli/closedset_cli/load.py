@@ -141,7 +141,7 @@ def _lost(sheet: Sheet, catalog: "Catalog") -> None:
         whose = f" (entity {row.entity_id!r}: withheld)" if row.entity_id is not None else " (unattributed)"
         sheet.line((f"{row.relation}: {place}", "yellow"), f": {row.fault}{whose}", indent=2)
     if len(catalog.lost) > _LOST_SHOWN:
-        sheet.line("and more (--format json lists the first 50)", indent=2)
+        sheet.line("and more (closedset rejects lists them all)", indent=2)
 
 
 def _slots(sheet: Sheet, loaded: "Loaded") -> None:

@@ -31,7 +31,8 @@ class StoredRow:
 class SlotReceipt:
     """`text` is what the slot states (None: nothing recorded); the cell it came from, read again just now.
 
-    `byte_verified` says that this cell still reads as the store has it; `column` is None for a constant.
+    `byte_verified` says that this cell still reads as the store has it; `column` is None for a constant. `row` is its
+    place from 1 in the file, `place` that from 0 in the table.
     """
 
     text: str | None
@@ -41,6 +42,7 @@ class SlotReceipt:
     source: str
     file: str | None
     row: int
+    place: int
     cell: str | None
     byte_verified: bool
 
@@ -61,7 +63,7 @@ class Sources:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._catalog: Catalog = run.catalog
-        self._entries: list[tuple[str, Rows]] = [
+        self.entries: list[tuple[str, Rows]] = [
             (source, rows) for source, mapping in run.catalog.maps.items() for rows in mapping.rows
         ]
 
@@ -83,8 +85,14 @@ class Sources:
             kept[cells_table] = {**kept.get(cells_table, {}), **self._cells(cells_table, wanted)}
         return [self._stated(row, kept) for row in rows]
 
+    def around(self, receipt: SlotReceipt) -> tuple[tuple[str, str | None], ...]:
+        """The whole source row that a cell stands in: each column of the export with its cell."""
+        table = self._catalog.table(receipt.source, receipt.table)
+        held = self._cells(table.cells, {receipt.place})[receipt.place]
+        return tuple((column, held[kept_as(column)]) for column in table.columns)
+
     def _table(self, entry: int) -> SourceTable:
-        source, rows = self._entries[entry]
+        source, rows = self.entries[entry]
         return self._catalog.table(source, rows.table)
 
     def _cells(self, cells_table: Cells, places: set[int]) -> dict[int, dict[str, Any]]:
@@ -95,7 +103,7 @@ class Sources:
         return {place: dict(zip(names, values, strict=True)) for place, *values in zip(at, *columns, strict=True)}
 
     def _stated(self, row: StoredRow, kept: dict[Cells, dict[int, dict[str, Any]]]) -> StatedRow:
-        source, rows = self._entries[row.entry]
+        source, rows = self.entries[row.entry]
         table = self._table(row.entry)
         relation = self._catalog.pack.relations[row.relation]
         mapped = rows.cells()
@@ -117,7 +125,9 @@ class Sources:
         null: tuple[str, ...],
     ) -> SlotReceipt:
         if cell is None:
-            return SlotReceipt(None, cells.NOTHING, table.table, None, table.source, None, row.place + 1, None, True)
+            return SlotReceipt(
+                None, cells.NOTHING, table.table, None, table.source, None, row.place + 1, row.place, None, True
+            )
         here, place, column = table, row.place, cell.column
         origin = table.origins.get(column) if column else None
         if origin is not None and kept[table.cells][row.place].get(origin.ordinal) is not None:
@@ -128,7 +138,8 @@ class Sources:
         file, at = _file(here, place)
         return SlotReceipt(
             text=reading.text, reading=reading, table=here.table, column=column, source=here.source,
-            file=file, row=at, cell=raw, byte_verified=_agrees(self._catalog.pack, row, name, slot, reading),
+            file=file, row=at, place=place, cell=raw,
+            byte_verified=_agrees(self._catalog.pack, row, name, slot, reading),
         )  # fmt: skip
 
 

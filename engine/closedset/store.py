@@ -210,6 +210,12 @@ def attach(con: duckdb.DuckDBPyConnection, file: Path, database: str, read_only:
         con.execute(f"ATTACH '{name}' AS \"{database}\"").fetchall()
 
 
+def numbers(path: Path) -> list[int]:
+    """The generations whose files a store holds, oldest first: the current one, former ones that are kept, and what
+    a load that was killed has left above the current one."""
+    return sorted(int(f.stem) for f in (path / GENERATIONS).glob("*.duckdb") if f.stem.isdigit())
+
+
 def current(path: Path) -> int | None:
     """The number `CURRENT` holds, or None where there is no store."""
     try:

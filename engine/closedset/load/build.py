@@ -42,8 +42,8 @@ _NOTHING_SAID = State()
 _TABLES = """
 CREATE TABLE withheld (relation VARCHAR, entry SMALLINT, "table" VARCHAR, entity_id VARCHAR, file VARCHAR,
                        line BIGINT, text VARCHAR, fault VARCHAR);
-CREATE TABLE unattributed (relation VARCHAR, entry SMALLINT, "table" VARCHAR, "row" BIGINT, file VARCHAR,
-                           line BIGINT, fault VARCHAR);
+CREATE TABLE unattributed (relation VARCHAR, entry SMALLINT, source VARCHAR, "table" VARCHAR, "row" BIGINT,
+                           file VARCHAR, line BIGINT, fault VARCHAR);
 CREATE TABLE coverage (statement SMALLINT, entity INTEGER);
 CREATE TABLE merged (entity_id VARCHAR, ordinal INTEGER);
 CREATE TABLE bitmap (relation VARCHAR, held BLOB, looked_at BLOB, withheld BLOB);
@@ -261,7 +261,8 @@ def _place(
     ((loaded,),) = con.execute(sql, {"white_space": WHITE_SPACE}).fetchall()
     if loaded < entry.table.rows:
         sql = render("load/unattributed.sql.j2", cells=cells_table, entity=entity, entry=entry.number)
-        con.execute(sql, {"white_space": WHITE_SPACE, "relation": name, "table": entry.rows.table}).fetchall()
+        bound = {"white_space": WHITE_SPACE, "relation": name, "source": entry.source, "table": entry.rows.table}
+        con.execute(sql, bound).fetchall()
     for slot_name in entry.mapped:
         con.unregister(f"dictionary_{slot_name}")
     ((withheld, unattributed),) = con.execute(

@@ -97,11 +97,6 @@ def clear(file: Path) -> None:
             leftover.unlink(missing_ok=True)
 
 
-def numbers(path: Path) -> list[int]:
-    """The generations whose files a store holds, oldest first."""
-    return sorted(int(f.stem) for f in (path / store.GENERATIONS).glob("*.duckdb") if f.stem.isdigit())
-
-
 def forget(path: Path, keep: int) -> list[Path]:
     """Drop all but `keep` former generations, and the cells that none reads any more; give what was dropped.
 
@@ -109,7 +104,7 @@ def forget(path: Path, keep: int) -> list[Path]:
     """
     current = store.current(path)
     assert current is not None
-    former = [n for n in numbers(path) if n < current]
+    former = [n for n in store.numbers(path) if n < current]
     dropped = former[: max(0, len(former) - keep)]
     gone = [store.generation_file(path, n) for n in dropped]
     for file in gone:

@@ -45,16 +45,18 @@ def withhold(
                 [relation, number, entry.rows.table, entity, row.file, row.line, row.text, row.fault],
             ).fetchall()
         else:
-            _lose(con, relation, number, entry.rows.table, row)
+            _lose(con, relation, number, (entry.source, entry.rows.table), row)
     for read_table in _read_by_select(entry.table):
         for row in unread.get((entry.source, read_table), []):
-            _lose(con, relation, number, read_table, row)
+            _lose(con, relation, number, (entry.source, read_table), row)
 
 
-def _lose(con: duckdb.DuckDBPyConnection, relation: str, entry: int | None, table: str, row: Unread) -> None:
+def _lose(
+    con: duckdb.DuckDBPyConnection, relation: str, entry: int | None, table: tuple[str, str], row: Unread
+) -> None:
     con.execute(
-        "INSERT INTO unattributed VALUES (?, ?, ?, NULL, ?, ?, ?)",
-        [relation, entry, table, row.file, row.line, row.fault],
+        "INSERT INTO unattributed VALUES (?, ?, ?, ?, NULL, ?, ?, ?)",
+        [relation, entry, *table, row.file, row.line, row.fault],
     ).fetchall()
 
 
@@ -75,7 +77,7 @@ def lose_listed(
             for read_table in _reading(by_name[source, table]):
                 if (relation, read_table) not in filed:
                     for row in unread.get((source, read_table), []):
-                        _lose(con, relation, None, read_table, row)
+                        _lose(con, relation, None, (source, read_table), row)
 
 
 def _reading(table: SourceTable) -> list[str]:

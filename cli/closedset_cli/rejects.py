@@ -1,0 +1,116 @@
+"""`closedset rejects`: every row of the exports that is in no answer, and what would mend it."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from closedset_cli import streams, words
+from closedset_cli.format import Format
+from closedset_cli.sheet import Cell, Sheet
+
+if TYPE_CHECKING:
+    from closedset.rejects import Reject, Rejects
+
+_COLUMNS = ("relation", "source", "table", "state", "file", "line", "row", "entity_id", "text", "fault", "cure")
+_BATCH = 1000
+_WIDEST = 60
+
+
+def rejects(
+    store: Annotated[str, typer.Argument(metavar="STORE", help="The store's directory.")],
+    source: Annotated[str | None, typer.Option("--source", metavar="NAME", help="Only this source.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", min=1, help="At most so many rows (default: all).")
+    ] = None,
+    output: Annotated[Format, typer.Option("--format", help="How the list is written.")] = Format.TABLE,
+) -> None:
+    """List the rows of the exports that no answer can use.
+
+    A withheld row could not be read, and its entity is known; an unattributed one names no entity. Each stands once
+    for each relation it would be a row of, with its place, its text, its fault and what would cure it.
+    """
+    import closedset
+    from closedset import rejects as engine
+
+    with closedset.open(store) as opened:
+        found = engine.of(opened.generation(), source, limit)
+        shown = _send(found, output)
+    streams.finish()
+    if output is not Format.TABLE:
+        streams.talk(f"closedset: showing {words.of(shown, found.total)}")
+
+
+def _send(found: "Rejects", output: Format) -> int:
+    match output:
+        case Format.TABLE:
+            return _table(found)
+        case Format.CSV:
+            from closedset_cli.csv_lines import Csv
+
+            table = Csv(_COLUMNS)
+            shown = 0
+            for batch in _batches(found):
+                table.write([[record[c] for c in _COLUMNS] for record in map(_record, batch)])
+                shown += len(batch)
+            return shown
+        case Format.JSONL | Format.JSON:
+            return _json(found, output)
+
+
+def _json(found: "Rejects", output: Format) -> int:
+    from closedset_cli.csv_lines import as_json, json_line
+
+    shown = 0
+    if output is Format.JSONL:
+        for one in found.rows:
+            json_line(_record(one))
+            shown += 1
+        return shown
+    streams.reply(f'{{"withheld": {found.withheld}, "unattributed": {found.unattributed}, "rows": [')
+    for shown, one in enumerate(found.rows, 1):
+        streams.reply(("\n" if shown == 1 else ",\n") + as_json(_record(one)))
+    streams.reply(f"{chr(10) if shown else ''}]}}\n")
+    return shown
+
+
+def _table(found: "Rejects") -> int:
+    shown = 0
+    cures: dict[str, int] = {}
+    for batch in _batches(found):
+        sheet = Sheet()
+        rows: list[list[Cell]] = [["relation", "source", "place", "entity", "fault", "text"]] if not shown else []
+        for one in batch:
+            whose: Cell = ("(unattributed)", "yellow") if one.entity_id is None else one.entity_id
+            rows.append([one.relation, one.source, (one.place, "yellow"), whose, one.fault, _short(one.text or "–")])
+            cures[one.cure] = cures.get(one.cure, 0) + 1
+        sheet.columns(rows, indent=0)
+        sheet.send()
+        shown += len(batch)
+    end = Sheet()
+    if cures:
+        end.line()
+        end.line(("cure", "bold"))
+        end.columns([[words.many(count, "row"), cure] for cure, count in cures.items()], right=(0,))
+        end.line("then load the export again", indent=2)
+        end.line()
+    end.line(
+        f"showing {words.of(shown, found.total)}: {found.withheld} withheld (the entity is known), "
+        f"{found.unattributed} unattributed (it is not)"
+    )
+    end.send()
+    return shown
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
+
+
+def _batches(found: "Rejects") -> Iterator[list["Reject"]]:
+    while batch := list(islice(found.rows, _BATCH)):
+        yield batch
+
+
+def _record(one: "Reject") -> dict[str, Any]:
+    return {name: getattr(one, name) for name in _COLUMNS}

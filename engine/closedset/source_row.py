@@ -1,0 +1,89 @@
+"""One cell of an export by the id of its row and its slot, with the row it stands in: a receipt at full length."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from closedset.cells import Reading
+from closedset.errors import RequestRefused
+from closedset.execute import Run
+from closedset.matches import stored_row
+from closedset.pack import Slot
+from closedset.receipt import SlotReceipt, Sources
+from closedset.store import Generation
+
+_SHAPE = "write RELATION/SOURCE/TABLE/NUMBER, as the replies do under row_id"
+
+
+@dataclass(frozen=True)
+class SourceRow:
+    """The receipt of one slot of one row, and the source row as kept: every column with its cell, None where empty.
+
+    `means` is what the cell was read as: (`term`, `on no term`, `text`, `number`, `date`, `unreadable`, `nothing`)
+    with the value where there is one.
+    """
+
+    row_id: str
+    entity_id: str
+    name: str | None
+    slot: str
+    receipt: SlotReceipt
+    means: tuple[str, str | None]
+    around: tuple[tuple[str, str | None], ...]
+
+
+def of(generation: Generation, row_id: str, slot: str) -> SourceRow:
+    """Re-read one cell. Refuses (RequestRefused) a row or a slot that the store does not hold, naming what it has."""
+    run = Run(generation)
+    relation, source, table, place = _parts(row_id)
+    pack = run.catalog.pack
+    _known("relation_unknown", f"pack {pack.pack} declares no relation", relation, pack.relations)
+    askable = pack.relations[relation].askable()
+    _known("slot_unknown", f"{relation} has no slot", slot, askable)
+    sources = Sources(run)
+    entries = [
+        i for i, (s, rows) in enumerate(sources.entries) if (rows.relation, s, rows.table) == (relation, source, table)
+    ]
+    filled = [f"{r.relation}/{r.source}/{r.table}" for r in run.catalog.reports]
+    _known("row_unknown", "no load fills", f"{relation}/{source}/{table}", filled)
+    stored = run.catalog.relations[relation].table
+    for entry in entries:
+        found = run.statement("search/row.sql.j2", {"place": place - 1}, table=stored, entry=entry).to_pylist()
+        if found:
+            entity_id, name = found[0].pop("_entity_id"), found[0].pop("_name")
+            (stated,) = sources.state([stored_row(relation, found[0])])
+            receipt = stated.slots[slot]
+            around = sources.around(receipt)
+            means = _means(askable[slot], receipt.reading)
+            return SourceRow(stated.row_id, entity_id, name, slot, receipt, means, around)
+    rows = run.catalog.table(source, table).rows
+    why = "it names no entity (see: closedset rejects)" if 1 <= place <= rows else f"the table has rows 1 to {rows}"
+    raise RequestRefused("row_unknown", f"{row_id}: no such row of {relation}: {why}")
+
+
+def _parts(row_id: str) -> tuple[str, str, str, int]:
+    parts = row_id.split("/")
+    if len(parts) != 4 or not parts[3].isascii() or not parts[3].isdigit():
+        raise RequestRefused("row_unknown", f"{row_id!r} is no row: {_SHAPE}")
+    return parts[0], parts[1], parts[2], int(parts[3])
+
+
+def _known(reason: str, fault: str, name: str, known: Any) -> None:
+    if name not in known:
+        raise RequestRefused(reason, f"{fault} {name!r}; there are: {', '.join(known) or 'none'}")
+
+
+def _means(slot: Slot, reading: Reading) -> tuple[str, str | None]:
+    if reading.unreadable:
+        return f"unreadable as a {slot.type}", None
+    if reading.text is None:
+        return "nothing recorded", None
+    if reading.unplaced is not None:
+        return f"on no term of axis {slot.axis}", reading.unplaced
+    if reading.term is not None:
+        return f"term of axis {slot.axis}", reading.term
+    if reading.number is not None:
+        return f"number ({slot.unit})" if slot.unit else "number", f"{reading.number:f}"
+    if reading.span is not None:
+        start, end = reading.span.start.isoformat(), reading.span.end.isoformat()
+        return "date", start if start == end else f"{start} to {end}"
+    return "text", reading.folded

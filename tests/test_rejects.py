@@ -1,0 +1,150 @@
+"""`closedset rejects` and `closedset receipt` on real files: every row and cell where the export has it."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.command import run
+
+PACK = """
+pack: people
+axes: {outcome: {terms: [passed, failed]}}
+relations:
+  screening: {slots: {outcome: {term: outcome}, by: text, fee: {number: USD}, on: date}}
+  role: {slots: {title: text}}
+"""
+MAP = """
+source: export
+tables:
+  named: SELECT id, title FROM roles WHERE title <> 'none'
+rows:
+  - relation: screening
+    from: screenings
+    entity: id
+    slots: {outcome: outcome, by: by, fee: fee, on: {column: on, dates: "%d.%m.%Y"}}
+    looked_at: {listed: asked.id}
+  - {relation: role, from: named, entity: id, slots: {title: title}}
+files: {screenings: "screenings_*.csv"}
+"""
+TERM = "term of axis outcome"
+HEAD = "id,outcome,by,fee,on\n"
+FILES = {
+    "screenings_1.csv": HEAD + 'e1,passed,x,1.50,2024\ne2,failed\n,passed,"a, ""b""",,\ne3,failed,,2,31.12.2023\n',
+    "screenings_2.csv": HEAD + ",failed,y,,\ne4,Passed ,y,NaN,soon,more\ne5, passed,,1e3,2023-02\n",
+    "roles.csv": "id,title\ne1,none\n,Clerk\n ,Cook\ne2,Cook\n",
+    "asked.csv": "id\ne6,oops\ne7\n",
+}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder: Path = tmp_path_factory.mktemp("rejects")
+    for name, text in {"pack.yaml": PACK, "map.yaml": MAP, **FILES}.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    code, _, err = run("load", str(folder / "s"), "--pack", str(folder / "pack.yaml"), str(folder))
+    assert code == 0, err
+    return str(folder / "s")
+
+
+def place(row: dict[str, Any]) -> str:
+    return f"{row['file']}:{row['line']}" if row["line"] else f"{row['file']} row {row['row']}"
+
+
+def test_every_row_stands_there_with_its_place_its_entity_and_its_text(store: str) -> None:
+    code, out, _ = run("rejects", store, "--format", "json")
+    said = json.loads(out)
+    found = {(r["relation"], r["table"], place(r)): (r["entity_id"], r["text"]) for r in said["rows"]}
+    assert (code, said["withheld"], said["unattributed"], len(said["rows"])) == (0, 2, 5, 7)
+    empty = {"id": None, "outcome": "passed", "by": 'a, "b"', "fee": None, "on": None}
+    assert {k: v for k, v in found.items() if not v[1].startswith("{")} == {
+        ("screening", "screenings", "screenings_1.csv:3"): ("e2", "e2,failed"),
+        ("screening", "screenings", "screenings_2.csv:3"): ("e4", "e4,Passed ,y,NaN,soon,more"),
+        ("screening", "asked", "asked.csv:2"): (None, "e6,oops"),
+    }
+    assert {k: (v[0], json.loads(v[1])) for k, v in found.items() if v[1].startswith("{")} == {
+        ("screening", "screenings", "screenings_1.csv row 2"): (None, empty),
+        ("screening", "screenings", "screenings_2.csv row 1"): (
+            None,
+            {**empty, "outcome": "failed", "by": "y"},
+        ),
+        ("role", "named", "roles.csv row 2"): (None, {"id": None, "title": "Clerk"}),
+        ("role", "named", "roles.csv row 3"): (None, {"id": " ", "title": "Cook"}),
+    }
+    assert all(r["fault"] and r["cure"] and r["source"] == "export" for r in said["rows"])
+
+
+def test_every_format_lists_the_same_rows_and_a_limit_bounds_the_list_alone(store: str) -> None:
+    listed = json.loads(run("rejects", store, "--format", "json")[1])["rows"]
+    lines = [json.loads(line) for line in run("rejects", store, "--format", "jsonl")[1].splitlines()]
+    table = list(csv.DictReader(io.StringIO(run("rejects", store, "--format", "csv")[1])))
+    assert lines == listed
+    assert [{k: v or None for k, v in row.items()} for row in table] == [
+        {k: None if v is None else str(v) for k, v in row.items()} for row in listed
+    ]
+    code, out, err = run("rejects", store, "--format", "jsonl", "--limit", "2")
+    assert (code, err) == (0, "closedset: showing 2 of 7\n")
+    assert [json.loads(line) for line in out.splitlines()] == listed[:2]
+    shown = run("rejects", store)[1]
+    assert all(text in shown for text in ("asked.csv:2", "roles.csv row 3", "showing 7 of 7: 2 withheld"))
+
+
+def test_a_store_that_lost_nothing_and_a_source_that_is_not_there(store: str, tmp_path: Path) -> None:
+    assert run("load", str(tmp_path / "s"), "--pack", "roster", "--sample")[0] == 0
+    code, out, _ = run("rejects", str(tmp_path / "s"))
+    assert code == 0
+    assert out.startswith("showing 0 of 0")
+    assert run("rejects", store, "--source", "export", "--format", "jsonl")[1].count("\n") == 7
+    code, out, err = run("rejects", store, "--source", "exprot")
+    assert (code, out) == (2, "")
+    assert "'exprot'; it has: export" in err
+
+
+@pytest.mark.parametrize(
+    ("row", "slot", "file", "at", "cell", "kind", "value"),
+    [
+        ("screening/export/screenings/1", "fee", "screenings_1.csv", 1, "1.50", "number (USD)", "1.50"),
+        ("screening/export/screenings/3", "on", "screenings_1.csv", 3, "31.12.2023", "date", "2023-12-31"),
+        ("screening/export/screenings/3", "by", "screenings_1.csv", 3, None, "nothing recorded", None),
+        ("screening/export/screenings/5", "outcome", "screenings_2.csv", 2, " passed", TERM, "passed"),
+        ("screening/export/screenings/5", "on", "screenings_2.csv", 2, "2023-02", "date", "2023-02-01 to 2023-02-28"),
+        ("screening/export/screenings/5", "fee", "screenings_2.csv", 2, "1e3", "number (USD)", "1000"),
+        ("role/export/named/3", "title", "roles.csv", 4, "Cook", "text", "cook"),
+    ],
+)
+def test_a_receipt_is_the_cell_as_written_and_what_it_was_read_as(
+    store: str, row: str, slot: str, file: str, at: int, cell: str | None, kind: str, value: str | None
+) -> None:
+    code, out, err = run("receipt", store, row, slot, "--format", "json")
+    assert code == 0, err
+    said = json.loads(out)
+    assert (said["file"], said["row"], said["cell"], said["byte_verified"]) == (file, at, cell, True)
+    assert said["read_as"] == {"kind": kind, "value": value}
+    with io.StringIO(FILES[file]) as text:
+        readable = [r for r in csv.DictReader(text) if None not in r and None not in r.values()]
+    assert said["cells"] == {k: v or None for k, v in readable[at - 1].items()}
+    table = run("receipt", store, row, slot)[1]
+    assert f"{file} row {at}" in table
+    assert all(column in table for column in said["cells"])
+
+
+@pytest.mark.parametrize(
+    ("row", "slot", "said"),
+    [
+        ("screening/export/screenings/2", "by", "names no entity"),
+        ("screening/export/screenings/6", "by", "rows 1 to 5"),
+        ("screening/export/screenings/0", "by", "rows 1 to 5"),
+        ("screening/export/roles/1", "by", "screening/export/screenings"),
+        ("screening/export/screenings", "by", "RELATION/SOURCE/TABLE/NUMBER"),
+        ("screening/export/screenings/1", "bye", "there are: outcome, by, fee, on"),
+        ("screenings/export/screenings/1", "by", "there are: screening, role"),
+    ],
+)
+def test_a_row_or_slot_that_is_not_there_is_refused_with_what_there_is(
+    store: str, row: str, slot: str, said: str
+) -> None:
+    code, out, err = run("receipt", store, row, slot)
+    assert (code, out) == (2, "")
+    assert said in err
