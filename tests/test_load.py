@@ -348,16 +348,16 @@ def test_a_map_that_could_never_read_a_date_is_refused_by_line(cell: Any, said: 
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from closedset.load import files
+    from closedset.load import read
 
-    whole = files.read
+    whole = read.read
 
     def read_late(*given: Any) -> Any:
         with (tmp_path / "export" / "t.csv").open("a") as more:
             more.write("e9,passed,x\n")
         return whole(*given)
 
-    monkeypatch.setattr(files, "read", read_late)
+    monkeypatch.setattr(read, "read", read_late)
     with pytest.raises(LoadRefused, match=r"t\.csv: changed while it was read"):
         load(tmp_path, {"t.csv": RAGGED})
 

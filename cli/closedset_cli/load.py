@@ -70,11 +70,15 @@ def load(
 
 def _aside(loaded: "Loaded", paths: list[str]) -> list[str]:
     """Files that were given and that no table of the map reads."""
-    from closedset.load.files import found
+    from closedset.load.read import found
 
     notes = _notes(loaded)
     used = {Path(f.path).resolve() for t in loaded.catalog.tables if t.source == loaded.source for f in t.files}
-    return [str(f) for f in found(paths) if f.resolve() not in used and not any(f.name in note for note in notes)]
+    return [
+        part.place
+        for part in found(paths)
+        if part.path.resolve() not in used and not any(part.name in note for note in notes)
+    ]
 
 
 def _notes(loaded: "Loaded") -> list[str]:

@@ -23,13 +23,15 @@ def kept_as(column: str) -> str:
 
 
 class SourceFile(Record):
-    """One file as read: `sha256` over its bytes, `rows` without the header, `unreadable` rows among them."""
+    """One file as read: `sha256` over its bytes, `rows` without the header, `unreadable` rows among them; `lacks`
+    are columns that other files of the table have and this one has not."""
 
     path: str
     sha256: str
     bytes: int
     rows: int
     unreadable: int = 0
+    lacks: list[str] = Field(default_factory=list)
 
 
 class Origin(Record):

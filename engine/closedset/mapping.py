@@ -9,16 +9,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from closedset import yaml_file
+from closedset import kinds, yaml_file
 from closedset.errors import PackRefused
 from closedset.pack import PERIOD, Declared, Name, Pack
-
-Texts = tuple[str, ...]
-
-
-def _one_or_many(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
+from closedset.table_files import TableFiles, Texts, idle, one_or_many
 
 _DIRECTIVES = "aAwdbBmyYHIMSfzZjUWGuVcxXp%"
 
@@ -47,11 +41,11 @@ class Cell(Declared):
 
     column: str | None = None
     constant: str | None = None
-    null: Annotated[Texts, BeforeValidator(_one_or_many)] = ()
+    null: Annotated[Texts, BeforeValidator(one_or_many)] = ()
     pattern: str | None = None
     mismatch: Literal["unreadable", "unrecorded"] = "unreadable"
     absent: str | None = None
-    dates: Annotated[Texts, BeforeValidator(_one_or_many)] = ()
+    dates: Annotated[Texts, BeforeValidator(one_or_many)] = ()
     base_year: int | None = None
     excel_serial: bool = False
     decimal: Literal[".", ","] = "."
@@ -96,7 +90,7 @@ class LookedAt(Declared):
     def _one(self) -> "LookedAt":
         if (self.every is None) == (self.listed is None):
             raise ValueError("write exactly one of `every: TABLE.COLUMN` and `listed: TABLE.COLUMN`")
-        if self.target.count(".") != 1:
+        if "." not in self.target.strip("."):
             raise ValueError(f"{self.target!r} is not TABLE.COLUMN")
         return self
 
@@ -106,11 +100,11 @@ class LookedAt(Declared):
 
     @property
     def table(self) -> str:
-        return self.target.split(".")[0]
+        return self.target.split(".", 1)[0]
 
     @property
     def column(self) -> str:
-        return self.target.split(".")[1]
+        return self.target.split(".", 1)[1]
 
 
 def _statement(value: Any) -> Any:
@@ -132,7 +126,7 @@ class Rows(Declared):
     name: str | None = None
     slots: dict[Name, Cell] = Field(default_factory=dict)
     period: tuple[Cell, Cell] | None = None
-    dates: dict[Name, Annotated[Texts, BeforeValidator(_one_or_many)]] = Field(default_factory=dict)
+    dates: dict[Name, Annotated[Texts, BeforeValidator(one_or_many)]] = Field(default_factory=dict)
     looked_at: Annotated[LookedAt | Literal["rows", "none"], BeforeValidator(_statement)] = "rows"
 
     @model_validator(mode="after")
@@ -170,14 +164,15 @@ class Coverage(LookedAt):
 class Map(Declared):
     """One source: its files, tables defined by a SELECT, entity tables, rows and coverage.
 
-    `files` maps a table's name to a file name or glob; a table not listed is the file of that stem.
+    `files` maps a table's name to its files; a table not listed is the file, or the table of a given database, of
+    that name.
     `tables` maps a table's name to one SELECT over the other tables.
     """
 
     source: Name
-    files: dict[Name, Annotated[Texts, BeforeValidator(_one_or_many)]] = Field(default_factory=dict)
+    files: dict[Name, TableFiles] = Field(default_factory=dict)
     tables: dict[Name, str] = Field(default_factory=dict)
-    null: Annotated[Texts, BeforeValidator(_one_or_many)] = ()
+    null: Annotated[Texts, BeforeValidator(one_or_many)] = ()
     entities: tuple[Entities, ...] = ()
     rows: tuple[Rows, ...] = ()
     coverage: tuple[Coverage, ...] = ()
@@ -203,6 +198,12 @@ class Map(Declared):
 def check(mapping: Map, pack: Pack) -> list[tuple[yaml_file.Place, str]]:
     """Where the map and the pack disagree: (place in the map, message). Empty when they agree."""
     faults: list[tuple[yaml_file.Place, str]] = []
+    for table, files in mapping.files.items():
+        # A name without a known ending may turn out to be any kind; the load looks again.
+        named = [kinds.kind_of(name) for name in files.file]
+        known = [kind for kind in named if kind]
+        if known and len(known) == len(named):
+            faults += [(("files", table, option), message) for option, message in idle(files, known)]
     for i, rows in enumerate(mapping.rows):
         relation = pack.relations.get(rows.relation)
         if relation is None:

@@ -278,6 +278,7 @@ def loading(path: Path) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     holder = path / "load.holder"
+    fresh = not path.exists()
     try:
         path.mkdir(parents=True, exist_ok=True)
         (path / GENERATIONS).mkdir(exist_ok=True)
@@ -300,4 +301,9 @@ def loading(path: Path) -> Iterator[None]:
         yield
     finally:
         holder.unlink(missing_ok=True)
+        if fresh and current(path) is None:
+            # A first load that was refused leaves no directory that looks like a store.
+            for left in (path / "load.lock", path / GENERATIONS, path / CELLS, path):
+                with contextlib.suppress(OSError):
+                    left.rmdir() if left.is_dir() else left.unlink()
         lock.release()

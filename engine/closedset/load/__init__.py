@@ -13,10 +13,10 @@ from closedset import pack as pack_file
 from closedset.catalog import Catalog, Change, SourceTable
 from closedset.errors import LoadRefused, StoreRefused
 from closedset.ledger import State
-from closedset.load import build, export, files, generation, tables
-from closedset.load.export import Chosen, Digest
-from closedset.load.files import Unread
+from closedset.load import build, drift, export, generation, read, tables
+from closedset.load.export import Chosen
 from closedset.load.generation import Draft
+from closedset.load.read import Digest, Part, Unread
 from closedset.mapping import Map
 from closedset.pack import Pack
 
@@ -70,7 +70,7 @@ def load(
         paths = [folder / "data"]
     if not paths:
         raise LoadRefused("nothing to load: give a folder, files or globs (or --sample for a bundled pack)")
-    chosen = export.choose(the_map, files.found(paths))
+    chosen = export.choose(the_map, read.found(paths))
     fingerprint, digests = export.fingerprint(the_pack, the_map, chosen)
     target = Path(path)
     if target.exists() and not target.is_dir():
@@ -99,7 +99,7 @@ def memory(
     for name in export.file_tables(mapping):
         if name not in data:
             raise LoadRefused(f"table {name}: not among the tables given: {', '.join(data)}")
-        kept.append(files.keep(con, mapping.source, name, (f"cells_{len(kept)}",), data[name]))
+        kept.append(read.keep(con, mapping.source, name, (f"cells_{len(kept)}",), data[name]))
     kept += _defined(con, mapping, kept, [])
     return build.build(con, pack, {mapping.source: mapping}, kept, {}, {}, generation=1, state=state)
 
@@ -158,7 +158,7 @@ def _next(
     pack: Pack,
     mapping: Map,
     chosen: Chosen,
-    digests: dict[Path, Digest],
+    digests: dict[Part, Digest],
     fingerprint: str,
     accept_shrink: bool,
     state: State,
@@ -184,18 +184,19 @@ def _next(
 
 
 def _read(
-    draft: Draft, mapping: Map, chosen: Chosen, digests: dict[Path, Digest]
+    draft: Draft, mapping: Map, chosen: Chosen, digests: dict[Part, Digest]
 ) -> tuple[list[SourceTable], dict[tuple[str, str], list[Unread]]]:
     """Keep the cells of one source: its files' as they are read, then those of the tables it defines by a SELECT."""
     source = mapping.source
     database = draft.keep(source)
     tables_: list[SourceTable] = []
     unread: dict[tuple[str, str], list[Unread]] = {}
-    for name, (paths, notes) in chosen.items():
+    for name, (parts, notes) in chosen.items():
         cells = (database, f"cells_{len(tables_)}")
-        table, faults = files.read(draft.con, source, name, cells, paths, [digests[p].sha256 for p in paths])
-        tables_.append(table.model_copy(update={"notes": notes}))
+        table, faults = read.read(draft.con, source, name, cells, parts, [digests[p].sha256 for p in parts])
+        tables_.append(table.model_copy(update={"notes": [*notes, *table.notes]}))
         unread[source, name] = faults
+    drift.refuse(mapping, tables_)
     # All files are read. What a SELECT of a map may name is checked, and from here on no file can be reached at all.
     draft.con.execute("SET enable_external_access = false").fetchall()
     tables_ += _defined(draft.con, mapping, tables_, [database])

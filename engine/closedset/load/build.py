@@ -29,9 +29,9 @@ from closedset.fold import WHITE_SPACE
 from closedset.ledger import State
 from closedset.load import column, correction, looked, lost, merge, placement
 from closedset.load.column import Surfaces
-from closedset.load.files import Unread, nearest
 from closedset.load.force import Force
 from closedset.load.lost import MapEntry
+from closedset.load.read.part import Unread, nearest
 from closedset.mapping import Entities, Map, Rows
 from closedset.pack import PERIOD, Pack, Relation, Slot
 from closedset.render import quoted, render

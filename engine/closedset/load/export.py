@@ -2,24 +2,15 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
 from closedset.catalog import FORMAT
 from closedset.errors import LoadRefused
-from closedset.load import files, tables
+from closedset.load import read, tables
+from closedset.load.read import Digest, Part
 from closedset.mapping import Map
 from closedset.pack import Pack
 
-Chosen = dict[str, tuple[list[Path], list[str]]]
-
-
-@dataclass(frozen=True)
-class Digest:
-    """A file's bytes when they were hashed, and how to see that they are no longer the same."""
-
-    sha256: str
-    stamp: tuple[int, int]
+Chosen = dict[str, tuple[list[Part], list[str]]]
 
 
 def file_tables(mapping: Map) -> list[str]:
@@ -31,36 +22,27 @@ def file_tables(mapping: Map) -> list[str]:
     return [name for name in dict.fromkeys(named) if name not in mapping.tables]
 
 
-def choose(mapping: Map, found: Sequence[Path]) -> Chosen:
+def choose(mapping: Map, found: Sequence[Part]) -> Chosen:
     """The files of each table, and notes on those left aside."""
-    return {name: files.choose(name, mapping, found) for name in file_tables(mapping)}
+    return {name: read.choose(name, mapping, found) for name in file_tables(mapping)}
 
 
-def fingerprint(pack: Pack, mapping: Map, chosen: Chosen) -> tuple[str, dict[Path, Digest]]:
-    """A hash over everything a load's outcome depends on (the pack, the map, every file's bytes), and that of
-    each file."""
+def fingerprint(pack: Pack, mapping: Map, chosen: Chosen) -> tuple[str, dict[Part, Digest]]:
+    """A hash over everything a load's outcome depends on (the pack, the map, every part's bytes), and that of
+    each part."""
     digest = hashlib.sha256(f"{FORMAT}\0{pack.model_dump_json()}\0{mapping.model_dump_json()}".encode())
-    digests: dict[Path, Digest] = {}
-    for name, (paths, _) in chosen.items():
-        for file in paths:
-            if file not in digests:
-                try:
-                    stamp = _stamp(file)
-                    with file.open("rb") as stream:
-                        digests[file] = Digest(hashlib.file_digest(stream, "sha256").hexdigest(), stamp)
-                except OSError as error:
-                    raise LoadRefused(f"{file}: cannot be read: {error.strerror}") from None
-            digest.update(f"\0{name}\0{file.name}\0{digests[file].sha256}".encode())
+    digests: dict[Part, Digest] = {}
+    by_place: dict[str, Digest] = {}
+    for name, (parts, _) in chosen.items():
+        for part in parts:
+            # Two tables may lie in one file.
+            by_place[part.place] = digests[part] = by_place.get(part.place) or read.digest(part)
+            digest.update(f"\0{name}\0{part.name}\0{digests[part].sha256}".encode())
     return digest.hexdigest(), digests
 
 
-def refuse_changed(digests: dict[Path, Digest]) -> None:
+def refuse_changed(digests: dict[Part, Digest]) -> None:
     """Refuse an export that was written to while it was read."""
-    for file, digest in digests.items():
-        if _stamp(file) != digest.stamp:
-            raise LoadRefused(f"{file}: changed while it was read; load again when the export is finished")
-
-
-def _stamp(file: Path) -> tuple[int, int]:
-    status = file.stat()
-    return status.st_size, status.st_mtime_ns
+    for part, digest in digests.items():
+        if read.stamp(part) != digest.stamp:
+            raise LoadRefused(f"{part.place}: changed while it was read; load again when the export is finished")

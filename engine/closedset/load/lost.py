@@ -7,7 +7,7 @@ import duckdb
 from closedset.catalog import Lost, SourceTable
 from closedset.fold import WHITE_SPACE
 from closedset.load.column import Mapped
-from closedset.load.files import Unread
+from closedset.load.read.part import Unread
 from closedset.mapping import Map, Rows
 from closedset.pack import Pack
 

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from closedset.catalog import Origin, SourceTable, kept_as
 from closedset.errors import LoadRefused
-from closedset.load.files import nearest
+from closedset.load.read.part import nearest
 from closedset.render import quoted
 
 _ORDINAL = "(row) "
