@@ -26,6 +26,7 @@ from closedset.pack import Axis, Pack, Relation
 from closedset.reply_compact import CompactReply
 from closedset.reply_full import FullReply
 from closedset.request import Constraint, Request
+from closedset.table_files import TableFiles
 from closedset_cli import condition, main, words
 from closedset_cli.diagnostics import DEBUG, ExitCode
 
@@ -153,6 +154,7 @@ def keys(heading: str, column: str = "key") -> list[str]:
         ("The compact reply (", list(CompactReply.model_json_schema()["properties"])),
         ("## The map", list(Map.model_fields)),
         ("A slot is filled by", list(Cell.model_fields)),
+        ("The files of a table are", list(TableFiles.model_fields)),
         (
             "## The pack",
             [

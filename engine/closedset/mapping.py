@@ -201,9 +201,9 @@ def check(mapping: Map, pack: Pack) -> list[tuple[yaml_file.Place, str]]:
     for table, files in mapping.files.items():
         # A name without a known ending may turn out to be any kind; the load looks again.
         named = [kinds.kind_of(name) for name in files.file]
-        known = [kind for kind in named if kind]
-        if known and len(known) == len(named):
-            faults += [(("files", table, option), message) for option, message in idle(files, known)]
+        found = [kind for kind in named if kind]
+        if found and len(found) == len(named):
+            faults += [(("files", table, option), fault) for option, fault in idle(files, found)]
     for i, rows in enumerate(mapping.rows):
         relation = pack.relations.get(rows.relation)
         if relation is None:

@@ -43,7 +43,7 @@ def _telling(mapping: Map, table: SourceTable) -> Iterator[tuple[str, str]]:
             yield column.name, f"tables.{name} reads it"
 
 
-def _over(select: str, table: str) -> exp.Expression | None:
+def _over(select: str, table: str) -> exp.Expr | None:
     """A SELECT, if it reads the table."""
     parsed = sqlglot.parse_one(select, dialect="duckdb")
     return parsed if any(t.name == table for t in parsed.find_all(exp.Table)) else None

@@ -55,7 +55,12 @@ def digest(part: Part) -> Digest:
 
 
 def read(
-    con: duckdb.DuckDBPyConnection, source: str, table: str, cells: tuple[str, ...], parts: Sequence[Part], digests: Sequence[str]
+    con: duckdb.DuckDBPyConnection,
+    source: str,
+    table: str,
+    cells: tuple[str, ...],
+    parts: Sequence[Part],
+    digests: Sequence[str],
 ) -> tuple[SourceTable, list[Unread]]:
     """Read a table's parts, in order, into the table `cells`: one VARCHAR column each, empty as NULL.
 
@@ -97,7 +102,9 @@ def _drift(table: str, records: Sequence[SourceFile]) -> list[str]:
     ]
 
 
-def keep(con: duckdb.DuckDBPyConnection, source: str, table: str, cells: tuple[str, ...], data: "pa.Table") -> SourceTable:
+def keep(
+    con: duckdb.DuckDBPyConnection, source: str, table: str, cells: tuple[str, ...], data: "pa.Table"
+) -> SourceTable:
     """Keep an Arrow table's cells as text; the in-memory twin of `read`."""
     con.register("arrow_cells", data)
     columns = list(data.column_names)

@@ -7,7 +7,7 @@ fault stands.
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,7 +43,7 @@ class _Form:
     escape: str
     header: bool
 
-    def reader(self, lines: io.TextIOBase) -> "Iterator[list[str]]":
+    def reader(self, lines: Iterable[str]) -> Iterator[list[str]]:
         """Python's reading of the text."""
         one = len(self.delimiter) == 1
         given = lines if one else (line.replace(self.delimiter, _NO_LETTER) for line in lines)
@@ -54,13 +54,16 @@ class _Form:
         return f"{self.part.place}:{self.before + line}"
 
 
-def _python_reader(lines: "Iterator[str] | io.TextIOBase", delimiter: str, quote: str, escape: str) -> "csv._reader":
+def _python_reader(lines: Iterable[str], delimiter: str, quote: str, escape: str) -> Iterator[list[str]]:
     csv.field_size_limit(_LONGEST_LINE)
-    quoting = csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE
     return csv.reader(
-        lines, delimiter=delimiter, quotechar=quote or None, quoting=quoting,
-        escapechar=escape if escape != quote else None, strict=True,
-    )  # fmt: skip
+        lines,
+        delimiter=delimiter,
+        quotechar=quote or None,
+        quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
+        escapechar=(escape if escape != quote else None) or None,
+        strict=True,
+    )
 
 
 def fill(cells: Cells, part: Part) -> tuple[int, list[Unread]]:
@@ -108,9 +111,7 @@ def _form(part: Part, file: Path, before: int) -> _Form:
             f"{place}: the map names {len(said.columns)} columns, and the first line has {len(found)} "
             f"(split at {delimiter!r})"
         )
-    names = list(said.columns) or [
-        name if name and said.header else f"column_{i}" for i, name in enumerate(found, 1)
-    ]
+    names = list(said.columns) or [name if name and said.header else f"column_{i}" for i, name in enumerate(found, 1)]
     unique(names, place)
     return _Form(part, file, before, names, delimiter, quote, escape, said.header)
 
@@ -227,7 +228,7 @@ _SEVERAL_LINES = (
 )
 _CURE = {
     "UNQUOTED VALUE": _QUOTE_LEFT_OPEN,
-    "INVALID ENCODING": "name the file's encoding with `encoding` in the map, or save it as UTF-8",
+    "INVALID ENCODING": "name the file's encoding in the map, as in `encoding: cp1252`, or save it as UTF-8",
     "LINE SIZE OVER MAXIMUM": "is a quote left open there?",
 }
 

@@ -1,7 +1,6 @@
 """Finding an export: the files, table folders and databases that were given, and which of them hold a table."""
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from glob import glob
 from pathlib import Path
@@ -110,13 +109,13 @@ def _named(table: str, mapping: "Map") -> tuple[tuple[str, ...], str | None]:
     rows = [r for r in mapping.rows if r.table == table]
     entities = [e for e in mapping.entities if e.table == table]
     names: list[str | None] = [c.column for r in rows for c in r.cells().values()]
-    for one in (*rows, *entities):
-        names += [one.entity, one.name]
+    names += [name for one in rows for name in (one.entity, one.name)]
+    names += [name for one in entities for name in (one.entity, one.name)]
     names += [said.column for _, said in mapping.statements() if said.table == table]
     for select in mapping.tables.values():
         names += _columns(select)
     wanted = dict.fromkeys(name for name in names if name and "." in name)
-    return tuple(wanted), next((one.entity for one in (*rows, *entities)), None)
+    return tuple(wanted), next((name for name in (*(r.entity for r in rows), *(e.entity for e in entities))), None)
 
 
 def _columns(select: str) -> list[str | None]:

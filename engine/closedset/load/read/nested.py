@@ -3,19 +3,18 @@ inside a nested one by its path, and the elements of a list as rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from closedset.render import quoted
 from closedset.table_files import steps
-
-if TYPE_CHECKING:
-    from duckdb.sqltypes import DuckDBPyType
 
 _NUMBERS = {
     "boolean", "tinyint", "smallint", "integer", "bigint", "hugeint", "utinyint", "usmallint", "uinteger", "ubigint",
     "uhugeint", "decimal", "bignum",
 }  # fmt: skip
 _ELEMENT = "(element {})"
+#: A type of DuckDB's: its `id`, and its `children` by name.
+Type = Any
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class Selected:
 
 
 def select(
-    columns: Sequence[tuple[str, Any]], source: str, wanted: Sequence[str] = (), path: str | None = None
+    columns: Sequence[tuple[str, Type]], source: str, wanted: Sequence[str] = (), path: str | None = None
 ) -> Selected:
     """Every column of `source` (a FROM item) as text. `wanted` names fields inside nested columns (`address.city`)
     that become columns too; `path` leads to the list whose elements are the rows, called `list.field`.
@@ -59,7 +58,7 @@ def select(
     return Selected(list(held), f"SELECT {chosen} FROM {source}")
 
 
-def _reached(held: dict[str, tuple[str, "DuckDBPyType"]], name: str) -> tuple[str, "DuckDBPyType"] | None:
+def _reached(held: dict[str, tuple[str, Type]], name: str) -> tuple[str, Type] | None:
     """A field inside a nested column, or None where no column leads to it."""
     parts = name.split(".")
     for split in range(len(parts) - 1, 0, -1):
@@ -83,19 +82,20 @@ def literal(text_: str) -> str:
     return "'" + text_.replace("'", "''") + "'"
 
 
-def text(expression: str, type_: "DuckDBPyType") -> str:
+def text(expression: str, type_: Type) -> str:
     """A column as text: what is nested as JSON that loses nothing."""
     if type_.id in ("struct", "list", "array", "map", "union"):
         return f"CASE WHEN ({expression}) IS NOT NULL THEN {_json(expression, type_, 0)} END"
     return f"({expression})::VARCHAR"
 
 
-def _json(expression: str, type_: "DuckDBPyType", depth: int) -> str:
+def _json(expression: str, type_: Type, depth: int) -> str:
     """JSON text of a value, NULL as `null`. Decimals keep their scale, which to_json drops."""
     here = f"({expression})"
     match type_.id:
         case "struct":
-            fields = [f"{literal(_key(name))} || {_json(f'{here}.{quoted(name)}', t, depth)}" for name, t in type_.children]
+            below = [(name, _json(f"{here}.{quoted(name)}", of, depth)) for name, of in type_.children]
+            fields = [f"{literal(_key(name))} || {value}" for name, value in below]
             whole = "'{' || " + " || ',' || ".join(fields) + " || '}'" if fields else "'{}'"
         case "list" | "array":
             one = f"x{depth}"
@@ -103,9 +103,9 @@ def _json(expression: str, type_: "DuckDBPyType", depth: int) -> str:
             listed = f"{here}::{_child(type_)}[]" if type_.id == "array" else here
             whole = f"'[' || array_to_string(list_transform({listed}, lambda {one}: {each}), ',') || ']'"
         case "map":
-            one, below = f"x{depth}", dict(type_.children)
+            one = f"x{depth}"
             key = f"to_json({one}.key::VARCHAR)::VARCHAR"
-            each = f"{key} || ':' || {_json(f'{one}.value', below['value'], depth + 1)}"
+            each = f"{key} || ':' || {_json(f'{one}.value', dict(type_.children)['value'], depth + 1)}"
             whole = f"'{{' || array_to_string(list_transform(map_entries({here}), lambda {one}: {each}), ',') || '}}'"
         case "float" | "double":
             whole = f"CASE WHEN isfinite({here}) THEN {here}::VARCHAR ELSE to_json({here}::VARCHAR)::VARCHAR END"
@@ -122,6 +122,5 @@ def _key(name: str) -> str:
     return json.dumps(name, ensure_ascii=False) + ":"
 
 
-def _child(type_: "DuckDBPyType") -> "DuckDBPyType":
-    children: list[tuple[str, DuckDBPyType]] = type_.children
-    return children[0][1]
+def _child(type_: Type) -> Type:
+    return type_.children[0][1]

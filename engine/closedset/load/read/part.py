@@ -20,7 +20,7 @@ class Part:
     kind: str
     path: Path
     inside: str | None = None
-    options: TableFiles = TableFiles()
+    options: TableFiles = field(default_factory=TableFiles)
     wanted: tuple[str, ...] = ()
     entity: str | None = None
     server: str = ""
