@@ -43,6 +43,15 @@ def load(
             "--accept-shrink", help="Load it though over a fifth of its former rows, or of the ids looked at, are gone."
         ),
     ] = False,
+    keep: Annotated[
+        int | None,
+        typer.Option(
+            "--keep",
+            metavar="N",
+            min=0,
+            help="Keep N former generations, from now on (at first 1): they can be compared (closedset diff).",
+        ),
+    ] = None,
     output: Annotated[Report, typer.Option("--format", help="How the report is written.")] = Report.TABLE,
 ) -> None:
     """Load an export into a store.
@@ -58,7 +67,9 @@ def load(
     from closedset.load import load as load_export
 
     with streams.progress(f"loading {store}"):
-        loaded = load_export(store, pack, paths or [], mapping=map_file, sample=sample, accept_shrink=accept_shrink)
+        loaded = load_export(
+            store, pack, paths or [], mapping=map_file, sample=sample, accept_shrink=accept_shrink, keep=keep,
+        )  # fmt: skip
     aside = [] if sample else _aside(loaded, paths or [])
     if output is Report.JSON:
         from closedset_cli.csv_lines import as_json
@@ -96,6 +107,7 @@ def _record(loaded: "Loaded", aside: list[str]) -> dict[str, Any]:
         "universe": catalog.universe,
         "files": [{"table": t.table, **f.model_dump()} for t in catalog.tables if t.source == source for f in t.files],
         "left_aside": [*_notes(loaded), *aside],
+        "drift": [] if loaded.unchanged else [d.model_dump() for d in catalog.drift],
         "entries": [r.model_dump(exclude={"source"}) for r in catalog.reports if r.source == source],
         "coverage": [s.model_dump(exclude={"source"}) for s in catalog.statements if s.source == source],
         "relations": {n: r.model_dump(include={"rows", "covered"}) for n, r in catalog.relations.items()},
@@ -134,6 +146,7 @@ def report(loaded: "Loaded", aside: list[str]) -> Sheet:
                 sheet.line((f"{entry.relation} from {entry.table}: {count} {what}", "yellow"), indent=2)
     _coverage(sheet, loaded)
     _files(sheet, loaded, aside)
+    _drift(sheet, loaded)
     _near(sheet, catalog)
     return sheet
 
@@ -192,6 +205,18 @@ def _files(sheet: Sheet, loaded: "Loaded", aside: list[str]) -> None:
         sheet.line((note, "yellow"), indent=2)
     for file_name in aside:
         sheet.line((f"left aside: {file_name} (no table of the map reads it)", "yellow"), indent=2)
+
+
+def _drift(sheet: Sheet, loaded: "Loaded") -> None:
+    """How the export's shape differs from the load before; of an unchanged one nothing is new."""
+    if loaded.unchanged or not loaded.catalog.drift:
+        return
+    sheet.heading("since the load before", " (rows that came or went: closedset diff)")
+    rows: list[list[Cell]] = []
+    for one in loaded.catalog.drift:
+        names = " → ".join(name for name in (one.was, one.now) if name is not None)
+        rows.append([one.table, (one.what, "yellow"), names])
+    sheet.columns(rows)
 
 
 def _near(sheet: Sheet, catalog: "Catalog") -> None:

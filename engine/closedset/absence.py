@@ -44,7 +44,5 @@ def covering(run: Run, relation: str, ordinals: Sequence[int]) -> dict[int, list
     for row in run.statement("search/coverage.sql.j2", {"ordinals": sorted(set(ordinals))}).to_pylist():
         statement = mine.get(row["statement"])
         if statement is not None:
-            found[row["entity"]].append(
-                Covering(statement.declared_by, statement.source, statement.said, statement.at)
-            )
+            found[row["entity"]].append(Covering(statement.declared_by, statement.source, statement.said, statement.at))
     return found

@@ -148,6 +148,23 @@ class Lost(Record):
     fault: str
 
 
+class Drift(Record):
+    """How a table of the export differs in shape from the load before; `was` and `now` name the column, or the number
+    or the order of columns or files."""
+
+    table: str
+    what: Literal[
+        "column gained",
+        "column lost",
+        "column renamed",
+        "columns in another order",
+        "another number of files",
+        "files in another order",
+    ]
+    was: str | None = None
+    now: str | None = None
+
+
 class Change(Record):
     """One step of a store's history: what made a generation. `what` is `load` or an operator's act; the figures are
     those of the source that was loaded."""
@@ -190,6 +207,7 @@ class Catalog(Record):
     map_version: str
     lost: list[Lost] = Field(default_factory=list)
     near_duplicates: list[tuple[str, str]] = Field(default_factory=list)
+    drift: list[Drift] = Field(default_factory=list)
     history: list[Change] = Field(default_factory=list)
     keep: int = 1
     declared: Pack | None = None

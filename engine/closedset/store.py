@@ -161,9 +161,7 @@ def open_store(path: str | Path) -> Store:
     return Store(Path(path))
 
 
-def in_memory(
-    pack: "Pack", mapping: "Map", tables: "dict[str, pa.Table]", state: "State | None" = None
-) -> Store:
+def in_memory(pack: "Pack", mapping: "Map", tables: "dict[str, pa.Table]", state: "State | None" = None) -> Store:
     """A store over Arrow tables (by the map's table names; all cells as text), kept in memory only; `state` is what
     a ledger has in force."""
     from closedset.ledger import State

@@ -10,10 +10,10 @@ import duckdb
 from closedset import ledger, store
 from closedset import mapping as mapping_file
 from closedset import pack as pack_file
-from closedset.catalog import Catalog, Change, SourceTable
+from closedset.catalog import Catalog, Change, Drift, SourceTable
 from closedset.errors import LoadRefused, StoreRefused
 from closedset.ledger import State
-from closedset.load import build, drift, export, generation, read, tables
+from closedset.load import build, drift, export, generation, read, since, tables
 from closedset.load.export import Chosen
 from closedset.load.generation import Draft
 from closedset.load.read import Digest, Part, Unread
@@ -79,7 +79,10 @@ def load(
         before = _before(target, the_pack, the_map.source)
         state = ledger.read(target)
         if before and before.fingerprints.get(the_map.source) == fingerprint:
-            if before.ledger != state.last:
+            if keep not in (None, before.keep):
+                before = before.model_copy(update={"keep": keep})
+                before = derive_again(target, before, state, "keep", f"{keep} former generations")
+            elif before.ledger != state.last:
                 before = derive_again(target, before, state, "ledger")
             return Loaded(before, the_map.source, unchanged=True)
         if keep is None:
@@ -171,7 +174,7 @@ def _next(
     if before and others:
         draft.carry(others)
         kept = [t for t in before.tables if t.source in others]
-    mine, faults = _read(draft, mapping, chosen, digests)
+    mine, faults, moved = _read(draft, mapping, chosen, digests)
     unread |= faults
     _write_unread(draft.con, unread)
     maps = {**(before.maps if before else {}), source: mapping}
@@ -180,12 +183,12 @@ def _next(
     if before and not accept_shrink:
         _refuse_shrink(before, catalog, source)
     history = [*(before.history if before else []), _change(catalog, source)]
-    return catalog.model_copy(update={"kept": draft.kept, "history": history})
+    return catalog.model_copy(update={"kept": draft.kept, "history": history, "drift": moved})
 
 
 def _read(
     draft: Draft, mapping: Map, chosen: Chosen, digests: dict[Part, Digest]
-) -> tuple[list[SourceTable], dict[tuple[str, str], list[Unread]]]:
+) -> tuple[list[SourceTable], dict[tuple[str, str], list[Unread]], list[Drift]]:
     """Keep the cells of one source: its files' as they are read, then those of the tables it defines by a SELECT."""
     source = mapping.source
     database = draft.keep(source)
@@ -197,11 +200,12 @@ def _read(
         tables_.append(table.model_copy(update={"notes": [*notes, *table.notes]}))
         unread[source, name] = faults
     drift.refuse(mapping, tables_)
+    moved = since.drift(draft, tables_)
     # All files are read. What a SELECT of a map may name is checked, and from here on no file can be reached at all.
     draft.con.execute("SET enable_external_access = false").fetchall()
     tables_ += _defined(draft.con, mapping, tables_, [database])
     draft.kept_all(database)
-    return tables_, unread
+    return tables_, unread, moved
 
 
 def _change(catalog: Catalog, source: str) -> Change:

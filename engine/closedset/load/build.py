@@ -102,9 +102,7 @@ def build(
         loaded_at=datetime.now(UTC).isoformat(timespec="seconds"),
         pack=pack,
         declared=declared if placements else None,
-        placements=[
-            Placed(**asdict(e.fact), event=e.id, at=e.at, by=e.by, reason=e.reason) for e in placements
-        ],
+        placements=[Placed(**asdict(e.fact), event=e.id, at=e.at, by=e.by, reason=e.reason) for e in placements],
         merged=merged,
         ledger=state.last,
         unfit=force.notes(),

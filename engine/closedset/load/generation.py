@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import duckdb
 
@@ -97,7 +98,61 @@ def clear(file: Path) -> None:
             leftover.unlink(missing_ok=True)
 
 
-def forget(path: Path, keep: int) -> list[Path]:
+@dataclass(frozen=True)
+class Dropped:
+    """A file that was removed with what lay beside it: `what` is a generation, cells, or a leftover of a killed load;
+    `file` is relative to the store, `bytes` what it took on disk."""
+
+    what: Literal["generation", "cells", "leftover"]
+    file: str
+    bytes: int
+
+
+def collect(path: str | Path, keep: int | None = None) -> list[Dropped]:
+    """Drop what killed loads have left, all but `keep` former generations (None: as many as the store keeps), and the
+    cells that none reads any more. Readers that have one open are unharmed.
+
+    Refuses (StoreRefused) a path that holds no store, and while a load runs.
+    """
+    target = Path(path)
+    if not (target / store.GENERATIONS).is_dir():
+        store.Store(target).close()
+    with store.loading(target):
+        number = store.current(target)
+        gone = _leftovers(target, number or 0)
+        if number is not None:
+            if keep is None:
+                with store.Store(target) as held:
+                    keep = held.catalog.keep
+            gone += forget(target, keep)
+    return gone
+
+
+def _leftovers(path: Path, current: int) -> list[Dropped]:
+    """Drop what is numbered above `CURRENT`: no pointer names it, and under the load lock nobody is writing it."""
+    named = {
+        folder / f"{file.name.split('.duckdb')[0]}.duckdb"
+        for folder in (path / store.GENERATIONS, path / store.CELLS)
+        for file in folder.iterdir()
+    }
+    above = [f for f in sorted(named) if _number(f) > current]
+    pointer = path / f"{store.CURRENT}.next"
+    return [_drop(path, "leftover", f) for f in (*above, *([pointer] if pointer.exists() else []))]
+
+
+def _number(file: Path) -> int:
+    """The generation that a file was written for."""
+    digits = file.stem.split("_", 1)[0]
+    return int(digits) if digits.isdigit() else 0
+
+
+def _drop(path: Path, what: Literal["generation", "cells", "leftover"], file: Path) -> Dropped:
+    size = sum(f.stat().st_size for f in file.parent.glob(f"{file.name}*") if f.is_file())
+    clear(file)
+    return Dropped(what, str(file.relative_to(path)), size)
+
+
+def forget(path: Path, keep: int) -> list[Dropped]:
     """Drop all but `keep` former generations, and the cells that none reads any more; give what was dropped.
 
     A reader that has one open keeps its files until it closes.
@@ -106,15 +161,11 @@ def forget(path: Path, keep: int) -> list[Path]:
     assert current is not None
     former = [n for n in store.numbers(path) if n < current]
     dropped = former[: max(0, len(former) - keep)]
-    gone = [store.generation_file(path, n) for n in dropped]
-    for file in gone:
-        clear(file)
+    gone = [_drop(path, "generation", store.generation_file(path, n)) for n in dropped]
     read: set[str] = set()
     for number in (*former[len(dropped) :], current):
         with store.Store(path, number=number) as held:
             read.update(held.catalog.kept.values())
-    for file in sorted((path / store.CELLS).glob("*.duckdb")):
-        if file.stem not in read and int(file.stem.split("_", 1)[0]) <= current:
-            clear(file)
-            gone.append(file)
-    return gone
+    cells = sorted((path / store.CELLS).glob("*.duckdb"))
+    unread = [f for f in cells if f.stem not in read and _number(f) <= current]
+    return [*gone, *(_drop(path, "cells", f) for f in unread)]
