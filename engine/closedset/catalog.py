@@ -90,11 +90,20 @@ class RowsReport(Record):
     slots: dict[str, SlotReport] = Field(default_factory=dict)
 
 
+class TermRows(Record):
+    """How many rows hold a term; `undated` of them without a period."""
+
+    rows: int
+    undated: int
+
+
 class SlotColumns(Record):
-    """How a slot is stored: `scale` of a number; whether any load wrote it."""
+    """How a slot is stored: `scale` of a number; whether any load wrote it; `terms`, where the relation's term index
+    holds it, by code (0 the empty cell, -1 any surface on no term, -2 text that cannot be read)."""
 
     written: bool = False
     scale: int = 0
+    terms: dict[int, TermRows] | None = None
 
 
 class StoredRelation(Record):

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 from closedset import reasons
 from closedset.catalog import Examples
 from closedset.constraint import Unbound
-from closedset.entity_set import EntitySet, width
+from closedset.entity_set import EntitySet
 from closedset.execute import Run
 from closedset.expansion import Expansion, TermTest
 from closedset.partition import Verdicts, excused
-from closedset.plan import Group, Plan, Scan, candidates, sql_tests
-from closedset.render import quoted
+from closedset.plan import Group, Plan, Scan, sql_tests
 
 if TYPE_CHECKING:
     from closedset.brief import Compiled
@@ -88,16 +87,16 @@ def licence(
     compiled: "Compiled | None" = None,
 ) -> Licence:
     """Say why the set is not closed. `vacuous` as for the partition: then unbound preferences count too."""
-    whys = [why for scan in plan.scans for why in _whys(run, scan, verdicts)]
+    whys = [why for scan in plan.scans for why in _whys(scan, verdicts)]
     tallies: dict[tuple[str, str], _Tally] = defaultdict(lambda: _Tally(EntitySet.empty(run.universe)))
     if not vacuous:
         for group in plan.required:
             _never_looked(run, group, verdicts, tallies)
+        undetermined = {g.index: excused(g, verdicts)[1] for g in plan.required}
         for why in whys:
             if not why.group.required:
                 continue
-            undetermined = excused(why.group, verdicts)[1]
-            still_open = why.entities & undetermined
+            still_open = why.entities & undetermined[why.group.index]
             if still_open:
                 tally = tallies[why.code, why.subject]
                 tally.open = tally.open | still_open
@@ -147,73 +146,20 @@ def _unattributed(run: Run, plan: Plan) -> list[Gap]:
     return [Gap("unattributed_rows_withheld", r, n) for r, n in counts if n]
 
 
-def _whys(run: Run, scan: Scan, verdicts: Verdicts) -> list[_Why]:
+def _whys(scan: Scan, verdicts: Verdicts) -> list[_Why]:
     """Every reason for an unknown row, for the groups that leave somebody undetermined."""
-    groups = [g for g in scan.groups if verdicts.groups[g.index].partition.undetermined]
     found: list[_Why] = []
-    asked: list[tuple[_Why, str]] = []
-    nobody = EntitySet.empty(run.universe)
-    for group in groups:
+    by_index = {e.bound.index: e for e in scan.expansions}
+    for group in scan.groups:
+        if not verdicts.groups[group.index].partition.undetermined:
+            continue
         withheld = verdicts.looked[scan.relation].withheld
         if withheld:
             found.append(_Why("withheld_rows_unanswerable", scan.relation, group, None, withheld))
-        for expansion in scan.expansions:
-            if expansion.bound.index in group.tests:
-                asked += [
-                    (_Why(code, subject, group, expansion, nobody), condition)
-                    for code, subject, condition in _conditions(expansion)
-                ]
-        if scan.retired:
-            asked.append((_Why("corrected_rows_unanswerable", scan.relation, group, None, nobody), "_retired"))
-        if group.time:
-            asked.append((_Why("undated_rows_unanswerable", scan.relation, group, None, nobody), "_time IS NULL"))
-    if scan.table is None or not asked:
-        return found
-    tests, values = sql_tests(scan)
-    listed = [{"name": f"r{i}", "group": why.group.index, "condition": c} for i, (why, c) in enumerate(asked)]
-    table = run.statement(
-        "search/reasons.sql.j2", values,
-        table=scan.table, tests=tests, groups=groups, candidates=candidates(groups), time=scan.time,
-        retired=scan.retired, last=width(run.universe) - 1, reasons=listed,
-    )  # fmt: skip
-    row = table.to_pylist()[0]
-    for i, (why, _) in enumerate(asked):
-        why.entities = EntitySet.of_bytes(row[f"r{i}"], run.universe)
-        found.append(why)
+        for reason, entities in verdicts.groups[group.index].said.why:
+            expansion = None if reason.index is None else by_index[reason.index]
+            found.append(_Why(reason.code, reason.subject, group, expansion, entities))
     return found
-
-
-def _conditions(expansion: Expansion) -> list[tuple[str, str, str]]:
-    """Why a constraint can be unknown on a row: (code, subject, the rows it is about as SQL)."""
-    bound, test = expansion.bound, expansion.test
-    slot, relation = bound.name, bound.relation
-    unknown = f"_c{bound.index} IS NULL"
-    unrecorded = ("slot_unrecorded_rows_unanswerable", relation)
-    unreadable = ("slot_unreadable_rows_unanswerable", relation)
-    column, bad = quoted(slot), quoted(f"{slot}__unreadable")
-    unread = (*unreadable, f"{unknown} AND {bad}")
-    match bound.slot.type:
-        case "term":
-            assert isinstance(test, TermTest)
-            empty = (*unrecorded, f"{unknown} AND {column} IS NULL AND NOT {bad}")
-            if test.unknown:
-                return [unread, empty, ("vocabulary_unknown_surface", slot, f"{unknown} AND {column} IS NOT NULL")]
-            return [
-                unread,
-                empty,
-                ("vocabulary_unplaced", slot, f"{unknown} AND {column} < 0"),
-                ("vocabulary_coarse", slot, f"{unknown} AND {column} > 0"),
-            ]
-        case "text" | "number":
-            return [unread, (*unrecorded, f"{unknown} AND NOT {bad}")]
-        case "date":
-            nothing = f"{quoted(f'{slot}__start')} IS NULL"
-            code = ("open_period_rows_unanswerable", relation) if bound.period else unrecorded
-            return [
-                unread,
-                (*code, f"{unknown} AND {nothing} AND NOT {bad}"),
-                ("undated_rows_unanswerable", relation, f"{unknown} AND NOT ({nothing})"),
-            ]
 
 
 def _details(run: Run, plan: Plan, why: _Why, still_open: EntitySet) -> list[str]:
@@ -243,18 +189,18 @@ def _held(run: Run, plan: Plan, why: _Why, still_open: EntitySet) -> str:
     bound = why.expansion.bound
     scan = plan.scan_of(bound.relation)
     tests, values = sql_tests(scan)
+    coarse = next(t["coarse"] for t in tests if t["index"] == bound.index) if why.code == "vocabulary_coarse" else []
     run.give("open_set", still_open)
     table = run.statement(
         "search/codes.sql.j2", {**values, "axis": bound.slot.axis},
         table=scan.table, tests=tests, groups=[why.group], candidates=why.group.tests, time=scan.time,
-        retired=scan.retired, group=why.group.index, index=bound.index, slot=bound.name,
+        retired=scan.retired, group=why.group.index, index=bound.index, slot=bound.name, coarse=coarse,
     )  # fmt: skip
     vocabulary = bound.vocabulary
     assert vocabulary is not None
-    wanted = [row for row in table.to_pylist() if (row["code"] < 0) == (why.code == "vocabulary_unplaced")]
     said = [
         f"{repr(row['surface']) if row['code'] < 0 else vocabulary.terms[row['code'] - 1]} in {_rows(row['held'])}"
-        for row in wanted
+        for row in table.to_pylist()
     ]
     return ", ".join(said[:_SHOWN]) + (f" and {len(said) - _SHOWN} more" if len(said) > _SHOWN else "")
 

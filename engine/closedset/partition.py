@@ -6,11 +6,12 @@ the anti-join over entity ordinals.
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
-from closedset.entity_set import EntitySet, intersection, union, width
+from closedset import scan
+from closedset.entity_set import EntitySet, intersection, union
 from closedset.execute import Run
-from closedset.plan import Group, Plan, Scan, candidates, sentence, sql_tests
+from closedset.plan import Group, Plan
+from closedset.scan import Rows
 from closedset.store import Looked
 
 
@@ -39,13 +40,10 @@ class Partition:
 
 @dataclass(frozen=True)
 class Judged:
-    """A group, or a constraint alone, as it ran: its partition and its row counts."""
+    """A group, or a constraint alone, as it ran: its partition, and what its rows said."""
 
     partition: Partition
-    rows: int
-    inactive: int = 0
-    undated: int = 0
-    unanswerable: int = 0
+    said: Rows
 
 
 @dataclass(frozen=True)
@@ -59,60 +57,27 @@ class Verdicts:
 
 
 def judge(run: Run, plan: Plan, vacuous: bool) -> Verdicts:
-    """Scan each relation once and decide. `vacuous`: no required constraint that was asked could run, so
+    """Read each relation once and decide. `vacuous`: no required constraint that was asked could run, so
     nothing may be claimed of anybody."""
     groups: dict[int, Judged] = {}
     constraints: dict[int, Judged] = {}
     looked: dict[str, Looked] = {}
-    for scan in plan.scans:
-        looked[scan.relation] = run.looked(scan.relation)
-        row = _scan(run, scan)
-        for group in scan.groups:
-            name = f"g{group.index}"
-            groups[group.index] = Judged(
-                _verdict(row, name, looked[scan.relation], run.universe),
-                rows=row.get(f"{name}_active", 0),
-                inactive=row.get(f"{name}_inactive", 0),
-                undated=row.get(f"{name}_undated", 0),
-                unanswerable=row.get(f"{name}_unanswerable", 0),
-            )
-        for expansion in scan.expansions:
-            index = expansion.bound.index
-            same = _same(scan, index)
-            if same is not None:
-                constraints[index] = groups[same.index]
-                continue
-            partition = _verdict(row, f"c{index}", looked[scan.relation], run.universe)
-            constraints[index] = Judged(partition, rows=row.get(f"c{index}_rows", 0))
+    for one in plan.scans:
+        looked[one.relation] = run.looked(one.relation)
+        read = scan.read(run, one)
+        for index, said in read.groups.items():
+            groups[index] = Judged(_verdict(said, looked[one.relation], run.universe), said)
+        for index, said in read.alone.items():
+            constraints[index] = Judged(_verdict(said, looked[one.relation], run.universe), said)
     required = [groups[g.index].partition for g in plan.required]
     return Verdicts(groups, constraints, looked, _overall(required, run.universe, vacuous))
 
 
-def _scan(run: Run, scan: Scan) -> dict[str, Any]:
-    if scan.table is None:
-        return {}
-    tests, values = sql_tests(scan)
-    alone = [e.bound.index for e in scan.expansions if _same(scan, e.bound.index) is None]
-    table = run.statement(
-        "search/scan.sql.j2", values, sentence=sentence(scan),
-        table=scan.table, tests=tests, groups=scan.groups, alone=alone, candidates=candidates(scan.groups),
-        time=scan.time, retired=scan.retired, dated=scan.dated, last=width(run.universe) - 1,
-    )  # fmt: skip
-    row: dict[str, Any] = table.to_pylist()[0]
-    return row
-
-
-def _same(scan: Scan, index: int) -> Group | None:
-    """The group that asks just this constraint, whatever the month: what it counts are the constraint's counts."""
-    return next((g for g in scan.groups if g.tests == (index,) and scan.time is None), None)
-
-
-def _verdict(row: dict[str, Any], name: str, looked: Looked, universe: int) -> Partition:
+def _verdict(said: Rows, looked: Looked, universe: int) -> Partition:
     """A true row: matched; else an unknown one (a withheld row is unknown): undetermined; else covered: none."""
-    matched = EntitySet.of_bytes(row.get(f"{name}_true"), universe)
-    undetermined = (EntitySet.of_bytes(row.get(f"{name}_open"), universe) | looked.withheld) - matched
-    none = looked.covered - matched - undetermined
-    return Partition(matched, none, EntitySet.whole(universe) - looked.covered, undetermined)
+    undetermined = (said.unknown | looked.withheld) - said.true
+    none = looked.covered - said.true - undetermined
+    return Partition(said.true, none, EntitySet.whole(universe) - looked.covered, undetermined)
 
 
 def _overall(required: list[Partition], universe: int, vacuous: bool) -> Partition:

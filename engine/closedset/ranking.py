@@ -1,5 +1,6 @@
 """The order of the matches: preferences satisfied, distance per threshold, entity id. No model ranks anything."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,8 +29,9 @@ def rank(run: Run, plan: Plan, verdicts: Verdicts, top: int, named: EntitySet | 
     if not matched:
         return []
     levels = _levels(matched, [verdicts.groups[g.index].partition.matched for g in plan.optional])
-    if not plan.thresholds:
-        return _by_preference(levels, top, named)
+    rungs = [verdicts.groups[plan.group_of(e.bound.index).index].said.rungs.get(e.bound.index) for e in plan.thresholds]
+    if all(one is not None for one in rungs):
+        return _by_sets(levels, [one for one in rungs if one is not None], top, named)
     run.give("matched_set", matched)
     for n, level in enumerate(levels):
         run.give(f"level_{n}", level)
@@ -62,17 +64,37 @@ def _levels(matched: EntitySet, preferred: list[EntitySet]) -> list[EntitySet]:
     return levels
 
 
-def _by_preference(levels: list[EntitySet], top: int, named: EntitySet | None) -> list[Ranked]:
-    """Without a threshold the order is the levels, most first, and ordinals within: no statement is needed."""
+Rungs = Sequence[tuple[int, EntitySet]]
+
+
+def _by_sets(levels: list[EntitySet], rungs: Sequence[Rungs], top: int, named: EntitySet | None) -> list[Ranked]:
+    """Where every distance is known as sets, the order is theirs, and ordinals within: no statement is needed."""
     ranked: list[Ranked] = []
     before = 0
     for preferences in reversed(range(len(levels))):
-        level = levels[preferences]
-        wanted = set(level.ordinals(limit=top - before))
-        wanted.update((named & level).ordinals() if named else ())
-        ranked += [Ranked(o, before + level.rank(o) + 1, preferences, ()) for o in sorted(wanted)]
-        before += len(level)
+        for tied, distances in _nearest(levels[preferences], rungs, ()):
+            wanted = set(tied.ordinals(limit=top - before))
+            wanted.update((named & tied).ordinals() if named else ())
+            ranked += [Ranked(o, before + tied.rank(o) + 1, preferences, distances) for o in sorted(wanted)]
+            before += len(tied)
+            if before >= top and not named:
+                return ranked
     return ranked
+
+
+def _nearest(
+    members: EntitySet, rungs: Sequence[Rungs], distances: tuple[float | None, ...]
+) -> Iterator[tuple[EntitySet, tuple[float | None, ...]]]:
+    """Members in the order of their distances, those that tie together; without a distance they come last."""
+    if not rungs:
+        yield members, distances
+        return
+    for distance, at in rungs[0]:
+        here, members = members & at, members - at
+        if here:
+            yield from _nearest(here, rungs[1:], (*distances, float(distance)))
+    if members:
+        yield from _nearest(members, rungs[1:], (*distances, None))
 
 
 def _distances(plan: Plan) -> tuple[list[dict[str, Any]], dict[str, Any]]:

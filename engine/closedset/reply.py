@@ -148,7 +148,7 @@ def _counts(run: Run, found: "Answer") -> Counts:
                 index=i,
                 constraint=asked.as_sent(),
                 status="bound" if judged else "unbound",
-                rows=judged.rows if judged else None,
+                rows=judged.said.rows if judged else None,
                 **counted,
             )
         )
@@ -165,10 +165,10 @@ def _group(run: Run, found: "Answer", group: Group, warrant: Licence, lists: _Li
         constraints=list(group.constraints),
         covered=len(found.verdicts.looked[group.relation].covered),
         **{s: len(getattr(judged.partition, s)) for s in ("matched", *_SETS)},
-        active_rows=judged.rows,
-        inactive_rows=judged.inactive,
-        undated_rows=judged.undated,
-        unanswerable_rows=judged.unanswerable,
+        active_rows=judged.said.rows,
+        inactive_rows=judged.said.inactive,
+        undated_rows=judged.said.undated,
+        unanswerable_rows=judged.said.unanswerable,
         unrecorded_slots=list(warrant.unrecorded[group.index]),
         time_test=TimeTestBlock(month=time.month, date_slot=time.date_slot, rule=time.rule) if time else None,
         absence=_absence(run, group.relation, lists),

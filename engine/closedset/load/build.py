@@ -27,7 +27,7 @@ from closedset.entity_set import EntitySet, union, width
 from closedset.errors import LoadRefused
 from closedset.fold import WHITE_SPACE
 from closedset.ledger import State
-from closedset.load import column, correction, looked, lost, merge, placement
+from closedset.load import column, correction, looked, lost, merge, placement, term_index
 from closedset.load.column import Surfaces
 from closedset.load.force import Force
 from closedset.load.lost import MapEntry
@@ -39,6 +39,8 @@ from closedset.render import quoted, render
 #: Characters that nobody sees: a soft hyphen, zero-width ones, direction marks, a byte order mark.
 _UNSEEN = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
 _NOTHING_SAID = State()
+#: What DuckDB skips or reads as one, by the least and greatest value of each column.
+_ROW_GROUP = 122_880
 _TABLES = """
 CREATE TABLE withheld (relation VARCHAR, entry SMALLINT, "table" VARCHAR, entity_id VARCHAR, file VARCHAR,
                        line BIGINT, text VARCHAR, fault VARCHAR);
@@ -89,6 +91,10 @@ def build(
     row_tables = {name: relation.table for name, relation in stored.items() if relation.table}
     for name, count in correction.retire(con, row_tables, entries, state, force).items():
         stored[name].retired = count
+    for name, kept in stored.items():
+        # A retired row is unknown whatever its terms: an index of terms would call it true.
+        if kept.table and not kept.retired:
+            term_index.build(con, pack, name, pack.relations[name], kept.slots, kept.rows, universe)
     statements = _coverage(con, maps, by_name, merged > 0)
     statements += looked.declare(con, pack, state, len(statements), merged > 0, force)
     lost.lose_listed(con, pack, maps, unread, by_name)
@@ -254,7 +260,7 @@ def _place(
     sql = render(
         "load/rows.sql.j2",
         table=table, cells=cells_table, entity=entity, entry=entry.number, slots=slots, dated=relation.dated,
-        merged=merged,
+        merged=merged, order=_order(entry),
     )  # fmt: skip
     ((loaded,),) = con.execute(sql, {"white_space": WHITE_SPACE}).fetchall()
     if loaded < entry.table.rows:
@@ -280,6 +286,14 @@ def _place(
         empty_periods=empty,
         slots={s: column.report(m, columns[s].scale) for s, m in entry.mapped.items()},
     )
+
+
+def _order(entry: MapEntry) -> list[str]:
+    """The term slots by which many rows are laid, those of fewest terms first: a scan then skips whole row groups."""
+    if entry.table.rows <= _ROW_GROUP:
+        return []
+    terms = {name: len({r.term for r in m.readings.values()}) for name, m in entry.mapped.items() if m.vocabulary}
+    return sorted((name for name, count in terms.items() if 1 < count <= _ROW_GROUP), key=lambda name: terms[name])
 
 
 def _periods(con: duckdb.DuckDBPyConnection, table: str, relation: Relation, entry: MapEntry) -> tuple[int, int]:

@@ -1,0 +1,47 @@
+"""The term index of a relation: for each term of a slot the entities that hold a row with it, as one bitmap."""
+
+import duckdb
+
+from closedset.catalog import SlotColumns, TermRows
+from closedset.entity_set import width
+from closedset.pack import Pack, Relation
+from closedset.render import render
+
+#: A relation of fewer rows is scanned as fast as an index is read.
+_FEW = 100_000
+#: So many bytes of bitmaps one slot may take; with more terms than fit, its rows are scanned instead.
+_MOST = 256 << 20
+
+
+def build(
+    con: duckdb.DuckDBPyConnection,
+    pack: Pack,
+    name: str,
+    relation: Relation,
+    slots: dict[str, SlotColumns],
+    rows: int,
+    universe: int,
+) -> None:
+    """Write the index of one relation, table `terms_<relation>`, and note in `slots` which terms it holds."""
+    last = width(universe) - 1
+    most = _MOST // (width(universe) // 8)
+    chosen = [
+        s
+        for s, slot in relation.slots.items()
+        if (vocabulary := pack.vocabulary(slot)) and slots[s].written and len(vocabulary.terms) <= most
+    ]
+    if rows < _FEW or not chosen:
+        return
+    con.execute(
+        render("load/term_rows.sql.j2", table=f"rows_{name}", slots=chosen, dated=relation.dated, last=last)
+    ).fetchall()
+    for slot in chosen:
+        slots[slot].terms = {}
+    counts = con.execute('SELECT slot, code, "rows", undated FROM term_rows ORDER BY slot, code').fetchall()
+    for slot, code, held, undated in counts:
+        terms = slots[slot].terms
+        assert terms is not None
+        terms[code] = TermRows(rows=held, undated=undated)
+    entries = [(slot, code) for slot, code, *_ in counts]
+    con.execute(render("load/term_index.sql.j2", table=f"terms_{name}", entries=entries)).fetchall()
+    con.execute("DROP TABLE term_rows").fetchall()

@@ -1,0 +1,61 @@
+"""Why a row can be unknown to a constraint: the reason's code, what it is about, and the rows as SQL.
+
+For one constraint the reasons exclude each other: an unknown row has exactly one of them.
+"""
+
+from dataclasses import dataclass
+
+from closedset.expansion import Expansion, TermTest
+from closedset.render import quoted
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A reason why rows are unknown to constraint `index` (None: to the time test, or because of a correction).
+
+    `condition` picks the rows out of judged ones; `codes` are the term index's entries that hold just these rows
+    (None: no index says it).
+    """
+
+    code: str
+    subject: str
+    index: int | None
+    condition: str
+    codes: tuple[int, ...] | None = None
+
+
+#: The entries of a term index that are no term: empty cells, surfaces on no term, text that cannot be read.
+EMPTY, UNPLACED, UNREADABLE = 0, -1, -2
+
+
+def unknown(expansion: Expansion) -> list[Unknown]:
+    """Every reason for which a row can be unknown to one constraint."""
+    bound, test, index = expansion.bound, expansion.test, expansion.bound.index
+    slot, relation = bound.name, bound.relation
+    unknown = f"_c{index} IS NULL"
+    column, bad = quoted(slot), quoted(f"{slot}__unreadable")
+    unrecorded = ("slot_unrecorded_rows_unanswerable", relation)
+    unread = Unknown("slot_unreadable_rows_unanswerable", relation, index, f"{unknown} AND {bad}", codes=(UNREADABLE,))
+    match bound.slot.type:
+        case "term":
+            assert isinstance(test, TermTest)
+            empty = Unknown(*unrecorded, index, f"{unknown} AND {column} IS NULL AND NOT {bad}", codes=(EMPTY,))
+            if test.unknown:
+                surface = f"{unknown} AND {column} IS NOT NULL"
+                return [unread, empty, Unknown("vocabulary_unknown_surface", slot, index, surface)]
+            return [
+                unread,
+                empty,
+                Unknown("vocabulary_unplaced", slot, index, f"{unknown} AND {column} < 0", codes=(UNPLACED,)),
+                Unknown("vocabulary_coarse", slot, index, f"{unknown} AND {column} > 0", codes=test.coarse),
+            ]
+        case "text" | "number":
+            return [unread, Unknown(*unrecorded, index, f"{unknown} AND NOT {bad}")]
+        case "date":
+            nothing = f"{quoted(f'{slot}__start')} IS NULL"
+            code = ("open_period_rows_unanswerable", relation) if bound.period else unrecorded
+            return [
+                unread,
+                Unknown(*code, index, f"{unknown} AND {nothing} AND NOT {bad}"),
+                Unknown("undated_rows_unanswerable", relation, index, f"{unknown} AND NOT ({nothing})"),
+            ]
