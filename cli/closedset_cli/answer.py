@@ -42,6 +42,8 @@ def _partition(sheet: Sheet, reply: "FullReply") -> None:
         ],
         right=(1,),
     )
+    for one in reply.merged or ():
+        sheet.line(f"{one.asked} is {one.entity_id}: the two are merged", indent=2)
     if reply.unbound_because:
         from closedset import reasons
 

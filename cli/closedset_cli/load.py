@@ -109,8 +109,9 @@ def _record(loaded: "Loaded", aside: list[str]) -> dict[str, Any]:
         "left_aside": [*_notes(loaded), *aside],
         "drift": [] if loaded.unchanged else [d.model_dump() for d in catalog.drift],
         "entries": [r.model_dump(exclude={"source"}) for r in catalog.reports if r.source == source],
-        "coverage": [s.model_dump(exclude={"source"}) for s in catalog.statements if s.source == source],
+        "coverage": [s.model_dump(exclude={"source"}) for s in catalog.statements if s.source == source and s.event is None],
         "relations": {n: r.model_dump(include={"rows", "covered"}) for n, r in catalog.relations.items()},
+        "ledger": {"event": catalog.ledger, "unfit": catalog.unfit},
         "lost": [row.model_dump() for row in catalog.lost],
         "near_duplicates": [list(pair) for pair in catalog.near_duplicates],
         "other_sources": [s for s in catalog.sources if s != source],
@@ -148,6 +149,10 @@ def report(loaded: "Loaded", aside: list[str]) -> Sheet:
     _files(sheet, loaded, aside)
     _drift(sheet, loaded)
     _near(sheet, catalog)
+    if catalog.unfit:
+        sheet.heading("what people added", " and this generation no longer bears out (kept, and held again when it does)")
+        for note in catalog.unfit:
+            sheet.line((note, "yellow"), indent=2)
     return sheet
 
 
@@ -186,7 +191,7 @@ def _coverage(sheet: Sheet, loaded: "Loaded") -> None:
     sheet.heading("looked at")
     rows: list[list[Cell]] = []
     for name, relation in catalog.relations.items():
-        said = [f"{s.said} ({s.entities})" for s in catalog.statements if s.relation == name]
+        said = [words.coverage(s) for s in catalog.statements if s.relation == name]
         how = "; ".join(said) if said else "only entities with a row" if relation.table else "no load fills it"
         rows.append([name, words.of(relation.covered, catalog.universe), how])
     sheet.columns(rows, right=(1,))

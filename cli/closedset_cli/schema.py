@@ -9,7 +9,7 @@ from closedset_cli.format import Report
 from closedset_cli.sheet import Cell, Sheet
 
 if TYPE_CHECKING:
-    from closedset.catalog import Catalog, RowsReport
+    from closedset.catalog import Catalog, Placed, RowsReport
     from closedset.pack import Relation
     from closedset.vocabulary import Vocabulary
 
@@ -50,7 +50,7 @@ def _record(catalog: "Catalog") -> dict[str, Any]:
         "universe": catalog.universe,
         "map_version": catalog.map_version,
         "relations": {name: _relation(catalog, name, relation) for name, relation in pack.relations.items()},
-        "axes": {name: _axis(pack.vocabularies.get(name)) for name in pack.axes},
+        "axes": {name: _axis(pack.vocabularies.get(name), _placed(catalog, name)) for name in pack.axes},
     }
 
 
@@ -62,6 +62,7 @@ def _relation(catalog: "Catalog", name: str, relation: "Relation") -> dict[str, 
         "covered": stored.covered,
         "withheld": stored.withheld,
         "unattributed": stored.unattributed,
+        "retired": stored.retired,
         "coverage": [s.model_dump(exclude={"relation"}) for s in catalog.statements if s.relation == name],
         "slots": {slot: _slot(catalog, name, slot) for slot in relation.askable()},
     }
@@ -85,8 +86,13 @@ def _slot(catalog: "Catalog", relation: str, name: str) -> dict[str, Any]:
     }
 
 
-def _axis(vocabulary: "Vocabulary | None") -> dict[str, Any] | None:
-    """An axis's terms in declared order; null for one without vocabulary."""
+def _placed(catalog: "Catalog", axis: str) -> "list[Placed]":
+    """The spellings that operators placed on an axis's terms."""
+    return [p for p in catalog.placements if p.axis == axis]
+
+
+def _axis(vocabulary: "Vocabulary | None", placed: "list[Placed]") -> dict[str, Any] | None:
+    """An axis's terms in declared order, and what operators placed on them; null for one without vocabulary."""
     if vocabulary is None:
         return None
     return {
@@ -101,6 +107,7 @@ def _axis(vocabulary: "Vocabulary | None") -> dict[str, Any] | None:
             }
             for term in vocabulary.terms
         ],
+        "placed": [p.model_dump(exclude={"axis"}) for p in placed],
     }
 
 
@@ -142,7 +149,7 @@ def _sheet(catalog: "Catalog") -> Sheet:
     for name, relation in pack.relations.items():
         _relation_sheet(sheet, catalog, name, relation)
     for name in pack.axes:
-        _axis_sheet(sheet, name, pack.vocabularies.get(name))
+        _axis_sheet(sheet, name, pack.vocabularies.get(name), _placed(catalog, name))
     return sheet
 
 
@@ -153,8 +160,13 @@ def _relation_sheet(sheet: Sheet, catalog: "Catalog", name: str, relation: "Rela
     if not _reports(catalog, name):
         sheet.line("no load fills this relation: asking for it finds nobody looked at", indent=2)
     for statement in (s for s in catalog.statements if s.relation == name):
-        sheet.line(f"coverage: {statement.said} ({statement.source}), {statement.entities} entities", indent=2)
-    for count, what in ((stored.withheld, "unreadable"), (stored.unattributed, "naming no entity")):
+        if statement.event is None:
+            sheet.line(f"coverage: {statement.said} ({statement.source}), {statement.entities} entities", indent=2)
+        else:
+            sheet.line(f"coverage: {words.coverage(statement)}", indent=2)
+    for count, what in (
+        (stored.withheld, "unreadable"), (stored.unattributed, "naming no entity"), (stored.retired, "retired")
+    ):  # fmt: skip
         if count:
             sheet.line((f"{count} rows {what}", "yellow"), indent=2)
     rows: list[list[Cell]] = [["slot", "type", "operators", "recorded", "empty", "unreadable", "unplaced", "from"]]
@@ -167,7 +179,7 @@ def _relation_sheet(sheet: Sheet, catalog: "Catalog", name: str, relation: "Rela
     sheet.columns(rows, right=(3, 4, 5, 6))
 
 
-def _axis_sheet(sheet: Sheet, name: str, vocabulary: "Vocabulary | None") -> None:
+def _axis_sheet(sheet: Sheet, name: str, vocabulary: "Vocabulary | None", placed: "list[Placed]") -> None:
     if vocabulary is None:
         sheet.heading(f"axis {name}", f": {_NO_VOCABULARY}")
         return
@@ -186,6 +198,9 @@ def _axis_sheet(sheet: Sheet, name: str, vocabulary: "Vocabulary | None") -> Non
     alone = [t for t in vocabulary.terms if t not in grouped and t not in top]
     if alone:
         sheet.line(", ".join(_said(vocabulary, t) for t in alone), indent=2)
+    for one in placed:
+        why = f": {one.reason}" if one.reason else ""
+        sheet.line(f"placed by {one.by} on {one.at[:10]}: {one.surface!r} is {one.term}{why}", indent=2)
 
 
 def _inside(vocabulary: "Vocabulary", term: str) -> bool:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from closedset_cli import streams, words
-from closedset_cli.format import Listing
+from closedset_cli import amended, streams, words
+from closedset_cli.amended import By, Listed, Output, Reason, Store
+from closedset_cli.format import Listing, Report
 from closedset_cli.sheet import Cell, Sheet
 
 if TYPE_CHECKING:
@@ -65,6 +66,45 @@ def listing(
         streams.reply(csv_lines.as_json(records, indent=2) + "\n")
     else:
         csv_lines.Csv(_COLUMNS).write([_row(record) for record in records])
+
+
+@vocab.command("place")
+def place(
+    store: Store,
+    surface: Annotated[
+        str | None, typer.Argument(metavar="SURFACE", help="The spelling, as the rows hold it.", show_default=False)
+    ] = None,
+    term: Annotated[str | None, typer.Argument(metavar="TERM", help="The term it means.", show_default=False)] = None,
+    axis: Annotated[
+        str | None, typer.Option("--axis", metavar="AXIS", help="Which axis, where several have the term.")
+    ] = None,
+    reason: Reason = None,
+    undo: Annotated[
+        str | None, typer.Option("--undo", metavar="SURFACE", help="Take back where a spelling was placed.")
+    ] = None,
+    by: By = None,
+    listed: Listed = False,
+    output: Output = Report.TABLE,
+) -> None:
+    """Make a spelling a synonym of a term, without a new load.
+
+    The rows that hold it are placed again from the cells that the store keeps. Later loads keep the placement; a pack
+    that comes to name the spelling itself has the last word.
+    """
+    from closedset.ledger import Placement
+    from closedset.load import amend
+
+    if listed:
+        amended.listing(amend.entries(store, Placement), "placement", output)
+        return
+    who = amended.who(by)
+    with streams.progress(f"placing in {store}"):
+        if undo is not None:
+            done = amend.undo(store, Placement, undo, by=who, reason=reason or "")
+        else:
+            said, on = amended.all_given("closedset vocab place STORE SURFACE TERM", surface, term)
+            done = amend.place(store, said, on, axis, by=who, reason=reason or "")
+    amended.report(done, output)
 
 
 def _record(axis: str, held: "Held") -> dict[str, Any]:

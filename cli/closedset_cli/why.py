@@ -13,7 +13,7 @@ class Why:
     """`value` as the source states it (None: nothing), from column `column` of row `row` of `file`.
 
     `file` is None for a table defined by a SELECT, `column` for a constant of the map; `stale`: the source no
-    longer reads so.
+    longer reads so; `whose` is the id the source writes, where it is merged into the match's.
     """
 
     condition: str
@@ -24,13 +24,15 @@ class Why:
     column: str | None
     required: bool
     stale: bool
+    whose: str | None = None
 
     @property
     def source(self) -> str:
         place = self.file or f"table {self.table}"
         row = f" row {self.row}" if self.row is not None else ""
         column = f" column {self.column}" if self.column else ""
-        return f"{place}{row}{column}"
+        whose = f" (of {self.whose})" if self.whose is not None else ""
+        return f"{place}{row}{column}{whose}"
 
 
 def conditions(reply: "FullReply") -> list[str]:
@@ -70,4 +72,5 @@ def _line(row: "RowBlock", constraint: Mapping[str, object], said: str, required
         column=receipt.db_column if receipt else None,
         required=required,
         stale=receipt is not None and not receipt.byte_verified,
+        whose=row.source_entity_id,
     )

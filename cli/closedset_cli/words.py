@@ -1,5 +1,10 @@
 """The four sets and the absence verdicts in plain words, the same in every table."""
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from closedset.catalog import Statement
+
 #: What each set means, said of its entities.
 SETS = {
     "matched": "a recorded row satisfies every required condition",
@@ -16,6 +21,13 @@ def name(verdict: str) -> str:
 def of(part: int, whole: int) -> str:
     """A count with its denominator."""
     return f"{part} of {whole}"
+
+
+def coverage(statement: "Statement") -> str:
+    """A coverage statement with how many it lists: in its source's words, or who declared it, when and why."""
+    if statement.declared_by == "operator":
+        return f"declared by {statement.source} on {(statement.at or '')[:10]}: {statement.said} ({statement.entities})"
+    return f"{statement.said} ({statement.entities})"
 
 
 def many(count: int, noun: str) -> str:

@@ -46,6 +46,10 @@ class LoadRefused(ClosedsetError):
     """An export that cannot be loaded as asked; the store keeps what it held."""
 
 
+class LedgerRefused(ClosedsetError):
+    """What a person would add to a store makes no sense there; nothing was added."""
+
+
 class StoreRefused(ClosedsetError):
     """A path that holds no store, or one that another process is loading."""
 

@@ -168,6 +168,15 @@ def read(path: Path) -> State:
         return _state(con)
 
 
+def refuse_lost(path: Path, state: State, applied: int) -> None:
+    """Refuse a ledger that lacks events which the store has applied: what people said would be gone unseen."""
+    if state.last < applied:
+        raise StoreRefused(
+            f"{path / FILE}: ends at event {state.last}, and the store has applied {applied}; put back the ledger that "
+            "belongs to this store, or load the exports into a new store"
+        )
+
+
 def history(path: Path) -> list[Event[Any]]:
     """Every event of the ledger in order, the undone ones and the undos included."""
     with _reading(path) as con:

@@ -78,6 +78,8 @@ def load(
     with store.loading(target):
         before = _before(target, the_pack, the_map.source)
         state = ledger.read(target)
+        if before:
+            ledger.refuse_lost(target, state, before.ledger)
         if before and before.fingerprints.get(the_map.source) == fingerprint:
             if keep not in (None, before.keep):
                 before = before.model_copy(update={"keep": keep})
@@ -117,7 +119,9 @@ def rederive(path: str | Path, what: str, detail: str = "") -> Catalog:
     with store.loading(target):
         with store.Store(target) as held:
             before = held.catalog
-        return derive_again(target, before, ledger.read(target), what, detail)
+        state = ledger.read(target)
+        ledger.refuse_lost(target, state, before.ledger)
+        return derive_again(target, before, state, what, detail)
 
 
 def derive_again(target: Path, before: Catalog, state: State, what: str, detail: str = "") -> Catalog:

@@ -1,17 +1,61 @@
 """Corrections: the rows of a relation that an operator retired and whose source still states them."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 import duckdb
 import pyarrow as pa
 
 from closedset.catalog import kept_as
+from closedset.errors import LedgerRefused
 from closedset.fold import WHITE_SPACE
 from closedset.ledger import Correction, Event, State, digest
+from closedset.load.files import nearest
 from closedset.load.force import Force
 from closedset.load.lost import MapEntry
 from closedset.render import quoted, render
+from closedset.store import Generation
+
+_SHOWN = 3
+
+
+def meant(held: Generation, row_id: str, entity_id: str | None) -> Correction:
+    """The correction of the row that a reply calls `row_id`: relation, source, table, place from 1. `entity_id` says
+    whose, where one source row is a row of several entities. Refuses (LedgerRefused) what is no such row."""
+    catalog = held.catalog
+    parts = row_id.split("/")
+    if len(parts) != 4 or not (parts[3].isascii() and parts[3].isdigit()):
+        raise LedgerRefused(
+            f"{row_id!r} is no row: write RELATION/SOURCE/TABLE/NUMBER, as `row_id` in a full reply (--format json)"
+        )
+    relation, source, name, number = parts
+    place = int(number) - 1
+    listed = [(s, rows) for s, mapping in catalog.maps.items() for rows in mapping.rows]
+    mine = {i: rows for i, (s, rows) in enumerate(listed) if (rows.relation, s, rows.table) == (relation, source, name)}
+    if not mine:
+        known = dict.fromkeys(f"{rows.relation}/{s}/{rows.table}" for s, rows in listed)
+        home = f"{relation}/{source}/{name}"
+        raise LedgerRefused(
+            f"{row_id!r}: no rows of {home}{nearest(home, list(known))} (there are: {', '.join(known)})"
+        )
+    table = catalog.table(source, name)
+    cursor = held.cursor()
+    sql = f"SELECT DISTINCT _map FROM {quoted(catalog.relations[relation].table or '')} WHERE _row = ? AND _map IN "
+    entries = cursor.execute(f"{sql} ({', '.join(map(str, mine))})", [place]).fetchall()
+    if not entries:
+        raise LedgerRefused(f"{row_id!r}: {relation} holds no such row; table {name} has {table.rows} rows")
+    found = cursor.execute(render("search/cells.sql.j2", cells=table.cells), {"places": [place]})
+    cells = dict(zip([d[0] for d in found.description or ()], found.fetchall()[0], strict=True))
+    owners = sorted({(cells[kept_as(mine[entry].entity)] or "").strip(WHITE_SPACE) for (entry,) in entries})
+    wanted = [o for o in owners if entity_id is None or o == entity_id.strip(WHITE_SPACE)]
+    if len(wanted) != 1:
+        fault = "is a row of several entities" if entity_id is None else f"is no row of {entity_id!r}"
+        raise LedgerRefused(f"{row_id!r} {fault}; name one with --entity: {', '.join(map(repr, owners))}")
+    columns = tuple(sorted(table.columns))
+    return Correction(
+        source=source, relation=relation, table=name, entity_id=wanted[0],
+        columns=columns, digest=digest(columns, {c: cells[kept_as(c)] for c in columns}),
+    )  # fmt: skip
 
 
 def retire(
@@ -19,23 +63,26 @@ def retire(
 ) -> Counter[str]:
     """Mark the retired rows of each relation in a column of their own, and count them by relation; a relation
     without any has no such column. Takes the relations' tables by name."""
-    held: Counter[int] = Counter()
+    held: dict[int, list[str]] = defaultdict(list)
     retired: Counter[str] = Counter()
     events = state.of(Correction)
     for relation, table in tables.items():
         places = [
-            (entry.number, place, about)
+            (entry, place, about)
             for entry in entries
             if entry.rows.relation == relation
             for place, about in _places(con, entry, events).items()
         ]
-        held.update(event for _, _, about in places for event in about)
+        for entry, place, about in places:
+            for event_id in about:
+                held[event_id].append(f"{relation}/{entry.source}/{entry.rows.table}/{place + 1}")
         if places:
-            _mark(con, table, places)
+            _mark(con, table, [(entry.number, place) for entry, place, _ in places])
             retired[relation] = len(places)
     for event in events:
         if held[event.id]:
-            force.fit(event, held[event.id])
+            rows = ", ".join(held[event.id][:_SHOWN]) + (", …" if len(held[event.id]) > _SHOWN else "")
+            force.fit(event, len(held[event.id]), rows)
         else:
             force.unfit(event, "the source no longer states the row")
     return retired
@@ -75,9 +122,9 @@ def _places(
     return found
 
 
-def _mark(con: duckdb.DuckDBPyConnection, table: str, places: Sequence[tuple[int, int, object]]) -> None:
+def _mark(con: duckdb.DuckDBPyConnection, table: str, places: Sequence[tuple[int, int]]) -> None:
     con.execute(f"ALTER TABLE {quoted(table)} ADD COLUMN _retired BOOLEAN DEFAULT FALSE").fetchall()
-    maps, rows, _ = zip(*places, strict=True)
+    maps, rows = zip(*places, strict=True)
     con.register("retired", pa.table({"map": pa.array(maps, pa.int16()), "place": pa.array(rows, pa.int64())}))
     con.execute(
         f"UPDATE {quoted(table)} SET _retired = TRUE FROM retired WHERE _map = retired.map AND _row = retired.place"

@@ -1,14 +1,42 @@
 """Operators' coverage: statements that somebody looked at some entities, beside those that the sources make."""
 
+from collections.abc import Mapping, Sequence
+
 import duckdb
 import pyarrow as pa
 
 from closedset.catalog import Statement
+from closedset.errors import LedgerRefused
 from closedset.fold import WHITE_SPACE
-from closedset.ledger import Looked, State
+from closedset.ledger import Looked, State, digest_of_ids
+from closedset.load import entity
+from closedset.load.files import nearest
 from closedset.load.force import Force
 from closedset.pack import Pack
 from closedset.render import render
+from closedset.store import Generation
+
+
+def meant(held: Generation, state: State, relation: str, ids: Mapping[str, str] | None) -> tuple[Looked, Sequence[str]]:
+    """An operator's coverage and the ids it lists: those of `ids` (and where each was said), or all that the store
+    knows. Refuses (LedgerRefused) an unknown relation and unknown ids: coverage says that somebody looked at an entity,
+    and does not make one."""
+    known = list(held.catalog.pack.relations)
+    if relation not in known:
+        raise LedgerRefused(f"no relation {relation!r}{nearest(relation, known)} (there are: {', '.join(known)})")
+    every = ids is None
+    if ids is None:
+        rows = held.cursor().execute("SELECT entity_id FROM entity UNION ALL SELECT entity_id FROM merged").fetchall()
+        listed = sorted(one for (one,) in rows)
+    else:
+        said = {one.strip(WHITE_SPACE): place for one, place in ids.items()}
+        if blank := said.get(""):
+            raise LedgerRefused(f"{blank}: an empty id names nobody")
+        entity.refuse_unknown(held, state, said)
+        listed = sorted(said)
+    if not listed:
+        raise LedgerRefused("no ids: nobody was looked at")
+    return Looked(relation, len(listed), digest_of_ids(listed), every), listed
 
 
 def declare(

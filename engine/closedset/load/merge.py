@@ -3,9 +3,36 @@
 import duckdb
 import pyarrow as pa
 
-from closedset.ledger import Merge, State
+from closedset.errors import LedgerRefused
+from closedset.fold import WHITE_SPACE
+from closedset.ledger import Merge, State, chain
+from closedset.load import entity
 from closedset.load.force import Force
 from closedset.render import render
+from closedset.store import Generation
+
+
+def meant(held: Generation, state: State, entity_id: str, into: str) -> Merge:
+    """The merge of two ids that the store knows. Refuses (LedgerRefused) an unknown one with the id nearest to it, an
+    id that is merged already, and a cycle, naming it."""
+    one, other = entity_id.strip(WHITE_SPACE), into.strip(WHITE_SPACE)
+    if one == other:
+        raise LedgerRefused(f"{one!r} is itself; a merge names two ids")
+    entity.refuse_unknown(held, state, {one: "the first id", other: "the second id"})
+    said = {e.fact.entity_id: e for e in state.of(Merge)}
+    former = said.get(one)
+    if former is not None and former.fact.into != other:
+        raise LedgerRefused(
+            f"{one!r} is {former.fact.into!r} already (merge {former.id}); undo that first, "
+            f"or say that {former.fact.into!r} is {other!r}"
+        )
+    links = {i: e.fact.into for i, e in said.items()}
+    way = chain(links, other)
+    if one in way:
+        cycle = " is ".join(map(repr, [one, *way[: way.index(one) + 1]]))
+        numbers = ", ".join(f"merge {said[i].id}" for i in way[: way.index(one)])
+        raise LedgerRefused(f"that would be a cycle: {cycle} ({numbers}); undo one of them, or leave this out")
+    return Merge(one, other)
 
 
 def unite(con: duckdb.DuckDBPyConnection, state: State, force: Force) -> bool:

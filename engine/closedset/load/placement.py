@@ -1,9 +1,45 @@
 """Placed spellings: the pack as searched is the pack as loaded and the synonyms that operators placed on its terms."""
 
-from closedset.fold import fold
+from closedset.errors import LedgerRefused
+from closedset.fold import WHITE_SPACE, fold
 from closedset.ledger import Event, Placement, State
+from closedset.load.files import nearest
 from closedset.load.force import Force
 from closedset.pack import Axis, Pack
+from closedset.store import Generation
+
+
+def meant(held: Generation, state: State, surface: str, term: str, axis: str | None) -> Placement:
+    """The placement of a spelling on a term, which may be named by any of its own spellings. Refuses (LedgerRefused) a
+    term that no axis has, one that several have where `axis` names none, and a spelling that names a term already."""
+    vocabularies = held.catalog.pack.vocabularies
+    if axis is not None and axis not in vocabularies:
+        known = list(vocabularies)
+        raise LedgerRefused(f"no axis {axis!r} has terms{nearest(axis, known)} (those with terms: {', '.join(known)})")
+    if not fold(surface):
+        raise LedgerRefused("an empty spelling names nothing")
+    found = {name: v.place(term) for name, v in vocabularies.items() if axis in (None, name) and v.place(term)}
+    if not found:
+        known = [t for name, v in vocabularies.items() if axis in (None, name) for t in v.terms]
+        where = f"axis {axis}" if axis else "any axis"
+        raise LedgerRefused(f"no term {term!r} on {where}{nearest(term, known)}; `closedset schema` lists the terms")
+    if len(found) > 1:
+        raise LedgerRefused(f"{term!r} is a term of several axes ({', '.join(found)}); say which with --axis")
+    ((name, on),) = found.items()
+    assert on is not None
+    said = Placement(name, surface.strip(WHITE_SPACE), on)
+    for event in state.of(Placement):
+        if event.fact.axis == name and fold(event.fact.surface) == fold(surface):
+            if event.fact.term == on:
+                return event.fact
+            raise LedgerRefused(
+                f"{surface!r} is placed on {event.fact.term} of axis {name} already (placement {event.id}); "
+                "undo that first"
+            )
+    taken = vocabularies[name].place(surface)
+    if taken is not None:
+        raise LedgerRefused(f"{surface!r} names {taken} on axis {name} already, by the pack itself")
+    return said
 
 
 def placed(pack: Pack, state: State, force: Force) -> tuple[Pack, list[Event[Placement]]]:

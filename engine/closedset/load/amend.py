@@ -1,0 +1,176 @@
+"""What people add to a store between loads: checked against what it holds, written to the ledger, then applied.
+
+Each act holds the load lock, adds one event and derives the next generation. Killed in between, the store holds the
+generation it held; the next load, or the same act once more, applies what the ledger says, and adds no event twice.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from closedset import ledger, store
+from closedset.catalog import Catalog
+from closedset.errors import ClosedsetError, LedgerRefused, StoreRefused
+from closedset.fold import fold
+from closedset.ledger import Correction, Event, Fact, Looked, Merge, Placement, State, Undo
+from closedset.load import correction, derive_again, looked, merge, placement
+from closedset.store import Generation
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One event of the ledger as a generation has it.
+
+    `held` counts the rows that a correction retires (`places` are the first of them, as replies call them) or the
+    entities that a coverage covers; `note` says why the event fits nothing; `undone_by` is the event that took it
+    back; `pending` ones are applied by the next generation.
+    """
+
+    event: Event[Fact]
+    held: int | None
+    places: str | None
+    note: str | None
+    undone_by: int | None
+    pending: bool
+
+
+@dataclass(frozen=True)
+class Amended:
+    """What an act did: the event it is about, and the catalog of the generation that has it. `added` is false where
+    the ledger said so before."""
+
+    entry: Entry
+    catalog: Catalog
+    added: bool
+
+
+def correct(path: str | Path, row_id: str, *, by: str, reason: str, entity_id: str | None = None) -> Amended:
+    """Retire the row that a reply calls `row_id`; `entity_id` where one source row is a row of several entities."""
+    return _amend(path, lambda held, _: correction.meant(held, row_id, entity_id), by, reason)
+
+
+def unite(path: str | Path, entity_id: str, into: str, *, by: str, reason: str) -> Amended:
+    """Declare that one id is another: both are one entity, under the second id."""
+    return _amend(path, lambda held, state: merge.meant(held, state, entity_id, into), by, reason)
+
+
+def look(path: str | Path, relation: str, ids: Mapping[str, str] | None, *, by: str, reason: str) -> Amended:
+    """Declare that somebody looked at some entities for a relation: those of `ids` (an id, and where it was said),
+    or every one that the store now holds."""
+    listed: list[str] = []
+
+    def meant(held: Generation, state: State) -> Looked:
+        said, found = looked.meant(held, state, relation, ids)
+        listed.extend(found)
+        return said
+
+    return _amend(path, meant, by, reason, listed)
+
+
+def place(path: str | Path, surface: str, term: str, axis: str | None = None, *, by: str, reason: str) -> Amended:
+    """Make a spelling a synonym of a term; `axis` where the term stands on several."""
+    return _amend(path, lambda held, state: placement.meant(held, state, surface, term, axis), by, reason)
+
+
+def undo(path: str | Path, kind: type[Fact], which: str, *, by: str, reason: str = "") -> Amended:
+    """Take back what is in force: a correction by its number or row, a merge by its first id, an operator's coverage
+    by its number, a placed spelling by itself."""
+    wanted = _told(kind, which)
+
+    def meant(held: Generation, state: State) -> Undo | Event[Fact]:
+        said = correction.meant(held, which, None) if kind is Correction and "/" in which else None
+        for events, gone in ((state.events, False), (reversed(state.undone), True)):
+            for event in events:
+                if isinstance(event.fact, kind) and (event.fact == said or wanted(event)):
+                    return event if gone else Undo(event.id)
+        name = next(name for name, one in ledger.KINDS.items() if one is kind)
+        in_force = ", ".join(_name(e) for e in state.events if isinstance(e.fact, kind))
+        raise LedgerRefused(f"no {name} {which!r} is in force; in force: {in_force or 'none'}")
+
+    return _amend(path, meant, by, reason)
+
+
+def _told(kind: type[Fact], which: str) -> Callable[[Event[Fact]], bool]:
+    """Whether an event of a kind is the one a person means."""
+    if kind is Merge:
+        return lambda e: isinstance(e.fact, Merge) and e.fact.entity_id == which
+    if kind is Placement:
+        return lambda e: isinstance(e.fact, Placement) and fold(e.fact.surface) == fold(which)
+    return lambda e: str(e.id) == which
+
+
+def _name(event: Event[Fact]) -> str:
+    match event.fact:
+        case Merge(entity_id=one):
+            return repr(one)
+        case Placement(surface=one):
+            return repr(one)
+        case _:
+            return str(event.id)
+
+
+def entries(path: str | Path, kind: type[Fact]) -> list[Entry]:
+    """Every event of a kind in the store's ledger, oldest first, those that were undone included."""
+    with store.Store(Path(path)) as held:
+        return _entries(held.generation(), Path(path), kind)
+
+
+def _entries(held: Generation, path: Path, kind: type[Fact]) -> list[Entry]:
+    events = ledger.history(path)
+    undone = {e.fact.event: e.id for e in events if isinstance(e.fact, Undo)}
+    rows = held.cursor().execute("SELECT event, held, places, note FROM in_force").fetchall()
+    told: dict[int, tuple[int | None, str | None, str | None]] = {event: tuple(rest) for event, *rest in rows}
+    last = held.catalog.ledger
+    return [
+        Entry(e, *told.get(e.id, (None, None, None)), undone.get(e.id), max(e.id, undone.get(e.id, 0)) > last)
+        for e in events
+        if isinstance(e.fact, kind)
+    ]
+
+
+def _amend(
+    path: str | Path,
+    meant: Callable[[Generation, State], Fact | Undo | Event[Fact]],
+    by: str,
+    reason: str,
+    ids: Iterable[str] = (),
+) -> Amended:
+    """Add what `meant` says (or nothing, where it is an event or in force) and apply whatever is not applied yet."""
+    target = Path(path)
+    # Before the lock, which would make a directory of a path that is none.
+    store.Store(target).close()
+    with store.loading(target):
+        state = ledger.read(target)
+        with store.Store(target) as held:
+            before = held.catalog
+            ledger.refuse_lost(target, state, before.ledger)
+            said = meant(held.generation(), state)
+        known = said if isinstance(said, Event) else None if isinstance(said, Undo) else state.holding(said)
+        event: Event[Any]
+        if known is not None:
+            event = known
+        else:
+            assert not isinstance(said, Event)
+            event = ledger.append(target, said, by=by, reason=reason, ids=ids)
+            state = ledger.read(target)
+        catalog = before
+        if before.ledger != state.last:
+            catalog = _applied(target, before, state, event)
+    about = event.fact.event if isinstance(event.fact, Undo) else event.id
+    with store.Store(target) as held:
+        (entry,) = (e for kind in ledger.KINDS.values() for e in _entries(held.generation(), target, kind)
+                    if e.event.id == about)  # fmt: skip
+    return Amended(entry, catalog, known is None)
+
+
+def _applied(target: Path, before: Catalog, state: State, event: Event[Any]) -> Catalog:
+    try:
+        return derive_again(target, before, state, event.kind, f"{event.kind} {event.id}")
+    except (ClosedsetError, OSError, duckdb.Error) as error:
+        raise StoreRefused(
+            f"{target}: {event.kind} {event.id} is in the ledger but not applied yet: {str(error).splitlines()[0]}; "
+            "run the same command again, or load: either applies it"
+        ) from error
