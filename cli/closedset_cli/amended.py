@@ -100,8 +100,8 @@ def record(entry: "Entry") -> dict[str, Any]:
     event = entry.event
     return {
         "id": event.id, "kind": event.kind, **asdict(event.fact), "at": event.at, "by": event.by,
-        "reason": event.reason, "held": entry.held, "note": entry.note, "undone_by": entry.undone_by,
-        "pending": entry.pending,
+        "reason": event.reason, "held": entry.held, "places": entry.places, "note": entry.note,
+        "undone_by": entry.undone_by, "pending": entry.pending,
     }  # fmt: skip
 
 

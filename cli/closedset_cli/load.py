@@ -109,7 +109,11 @@ def _record(loaded: "Loaded", aside: list[str]) -> dict[str, Any]:
         "left_aside": [*_notes(loaded), *aside],
         "drift": [] if loaded.unchanged else [d.model_dump() for d in catalog.drift],
         "entries": [r.model_dump(exclude={"source"}) for r in catalog.reports if r.source == source],
-        "coverage": [s.model_dump(exclude={"source"}) for s in catalog.statements if s.source == source and s.event is None],
+        "coverage": [
+            s.model_dump(include={"relation", "said", "entities"})
+            for s in catalog.statements
+            if s.source == source and s.event is None
+        ],
         "relations": {n: r.model_dump(include={"rows", "covered"}) for n, r in catalog.relations.items()},
         "ledger": {"event": catalog.ledger, "unfit": catalog.unfit},
         "lost": [row.model_dump() for row in catalog.lost],
@@ -150,7 +154,7 @@ def report(loaded: "Loaded", aside: list[str]) -> Sheet:
     _drift(sheet, loaded)
     _near(sheet, catalog)
     if catalog.unfit:
-        sheet.heading("what people added", " and this generation no longer bears out (kept, and held again when it does)")
+        sheet.heading("what people added", " and no source bears out any more; it holds again when one does")
         for note in catalog.unfit:
             sheet.line((note, "yellow"), indent=2)
     return sheet

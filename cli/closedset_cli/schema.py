@@ -63,7 +63,9 @@ def _relation(catalog: "Catalog", name: str, relation: "Relation") -> dict[str, 
         "withheld": stored.withheld,
         "unattributed": stored.unattributed,
         "retired": stored.retired,
-        "coverage": [s.model_dump(exclude={"relation"}) for s in catalog.statements if s.relation == name],
+        "coverage": [
+            s.model_dump(exclude={"relation"}, exclude_none=True) for s in catalog.statements if s.relation == name
+        ],
         "slots": {slot: _slot(catalog, name, slot) for slot in relation.askable()},
     }
 

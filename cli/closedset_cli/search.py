@@ -143,6 +143,7 @@ def _matches(reply: "FullReply", output: Format) -> None:
                 {
                     "condition": one.condition, "value": one.value, "required": one.required, "table": one.table,
                     "file": one.file, "row": one.row, "column": one.column,
+                    **({"source_entity_id": one.whose} if one.whose is not None else {}),
                 }
                 for one in why(reply, match) if one
             ]  # fmt: skip

@@ -114,11 +114,12 @@ def _name(event: Event[Fact]) -> str:
 
 def entries(path: str | Path, kind: type[Fact]) -> list[Entry]:
     """Every event of a kind in the store's ledger, oldest first, those that were undone included."""
-    with store.Store(Path(path)) as held:
-        return _entries(held.generation(), Path(path), kind)
+    target = Path(path)
+    with store.Store(target) as held:
+        return [e for e in _entries(held.generation(), target) if isinstance(e.event.fact, kind)]
 
 
-def _entries(held: Generation, path: Path, kind: type[Fact]) -> list[Entry]:
+def _entries(held: Generation, path: Path) -> list[Entry]:
     events = ledger.history(path)
     undone = {e.fact.event: e.id for e in events if isinstance(e.fact, Undo)}
     rows = held.cursor().execute("SELECT event, held, places, note FROM in_force").fetchall()
@@ -127,7 +128,7 @@ def _entries(held: Generation, path: Path, kind: type[Fact]) -> list[Entry]:
     return [
         Entry(e, *told.get(e.id, (None, None, None)), undone.get(e.id), max(e.id, undone.get(e.id, 0)) > last)
         for e in events
-        if isinstance(e.fact, kind)
+        if not isinstance(e.fact, Undo)
     ]
 
 
@@ -140,8 +141,9 @@ def _amend(
 ) -> Amended:
     """Add what `meant` says (or nothing, where it is an event or in force) and apply whatever is not applied yet."""
     target = Path(path)
-    # Before the lock, which would make a directory of a path that is none.
-    store.Store(target).close()
+    if store.current(target) is None:
+        # Refuses, and before the lock: that would make a directory of a path that is none.
+        store.Store(target)
     with store.loading(target):
         state = ledger.read(target)
         with store.Store(target) as held:
@@ -156,21 +158,22 @@ def _amend(
             assert not isinstance(said, Event)
             event = ledger.append(target, said, by=by, reason=reason, ids=ids)
             state = ledger.read(target)
-        catalog = before
-        if before.ledger != state.last:
-            catalog = _applied(target, before, state, event)
-    about = event.fact.event if isinstance(event.fact, Undo) else event.id
-    with store.Store(target) as held:
-        (entry,) = (e for kind in ledger.KINDS.values() for e in _entries(held.generation(), target, kind)
-                    if e.event.id == about)  # fmt: skip
+        catalog = before if before.ledger == state.last else _applied(target, before, state, event)
+        about = event.fact.event if isinstance(event.fact, Undo) else event.id
+        with store.Store(target) as held:
+            entry = next(e for e in _entries(held.generation(), target) if e.event.id == about)
     return Amended(entry, catalog, known is None)
 
 
 def _applied(target: Path, before: Catalog, state: State, event: Event[Any]) -> Catalog:
+    kind, number, undone = event.kind, event.id, ""
+    if isinstance(event.fact, Undo):
+        number, undone = event.fact.event, " undone"
+        kind = next(e.kind for e in state.undone if e.id == number)
     try:
-        return derive_again(target, before, state, event.kind, f"{event.kind} {event.id}")
+        return derive_again(target, before, state, kind, f"{kind} {number}{undone}")
     except (ClosedsetError, OSError, duckdb.Error) as error:
         raise StoreRefused(
-            f"{target}: {event.kind} {event.id} is in the ledger but not applied yet: {str(error).splitlines()[0]}; "
+            f"{target}: {kind} {number}{undone} is in the ledger but not applied yet: {str(error).splitlines()[0]}; "
             "run the same command again, or load: either applies it"
         ) from error
