@@ -10,9 +10,9 @@ from closedset.catalog import kept_as
 from closedset.errors import LedgerRefused
 from closedset.fold import WHITE_SPACE
 from closedset.ledger import Correction, Event, State, digest
-from closedset.load.files import nearest
 from closedset.load.force import Force
 from closedset.load.lost import MapEntry
+from closedset.load.read.part import nearest
 from closedset.render import quoted, render
 from closedset.store import Generation
 

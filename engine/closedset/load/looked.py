@@ -10,8 +10,8 @@ from closedset.errors import LedgerRefused
 from closedset.fold import WHITE_SPACE
 from closedset.ledger import Looked, State, digest_of_ids
 from closedset.load import entity
-from closedset.load.files import nearest
 from closedset.load.force import Force
+from closedset.load.read.part import nearest
 from closedset.pack import Pack
 from closedset.render import render
 from closedset.store import Generation

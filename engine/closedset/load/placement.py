@@ -3,8 +3,8 @@
 from closedset.errors import LedgerRefused
 from closedset.fold import WHITE_SPACE, fold
 from closedset.ledger import Event, Placement, State
-from closedset.load.files import nearest
 from closedset.load.force import Force
+from closedset.load.read.part import nearest
 from closedset.pack import Axis, Pack
 from closedset.store import Generation
 
