@@ -18,8 +18,8 @@ from closedset_cli.interrupts import Interrupts
 #: The sub-commands in the order help lists them: each is the function of that name in the file of that name, or the
 #: group of that name where a command has commands of its own.
 COMMANDS = (
-    "demo", "load", "loads", "gc", "rejects", "search", "schema", "vocab", "correct", "merge", "coverage", "receipt",
-    "explain", "eval",
+    "demo", "load", "loads", "diff", "gc", "rejects", "search", "schema", "vocab", "correct", "merge", "coverage",
+    "receipt", "explain", "eval",
 )  # fmt: skip
 
 

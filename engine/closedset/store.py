@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from closedset.brief import Model
+    from closedset.diff import Diff
     from closedset.ledger import State
     from closedset.mapping import Map
     from closedset.pack import Pack
@@ -144,6 +145,41 @@ class Store:
         from closedset import search
 
         return search.explain(self.generation(), request, model)
+
+    def diff(self, request: object, former: int | None = None, latter: int | None = None) -> "Diff":
+        """Compare two generations by a request: who entered and who left each set, and why.
+
+        By default the last former one with the current one. Refuses (StoreRefused) a generation that is not held,
+        (RequestRefused) what never made sense.
+        """
+        from closedset import diff
+
+        with self.held(former, latter) as (was, now):
+            return diff.compare(was, now, request)
+
+    @contextlib.contextmanager
+    def held(self, former: int | None = None, latter: int | None = None) -> "Iterator[tuple[Generation, Generation]]":
+        """Two generations, open side by side: by default the last former one and the current one.
+
+        Refuses (StoreRefused) what is not held, with what is.
+        """
+        if self.path is None:
+            raise StoreRefused("one generation alone is open here: open the store by its path to compare two")
+        now = current(self.path)
+        assert now is not None
+        known = [n for n in numbers(self.path) if n <= now]
+        latter = now if latter is None else latter
+        if former is None:
+            former = max((n for n in known if n < latter), default=0)
+        for number in (former, latter):
+            if number not in known:
+                raise StoreRefused(
+                    f"{self.path}: generation {number or 'before ' + str(latter)} is not held; there are: "
+                    f"{', '.join(map(str, known))}; load --keep N keeps N former ones from then on"
+                )
+        with contextlib.ExitStack() as stack:
+            both = [stack.enter_context(Store(self.path, number=number)) for number in (former, latter)]
+            yield both[0].generation(), both[1].generation()
 
     def close(self) -> None:
         if self._generation is not None:
