@@ -22,7 +22,11 @@ def load(
     store: Annotated[str, typer.Argument(metavar="STORE", help="The store's directory; made if it is not there.")],
     paths: Annotated[
         list[str] | None,
-        typer.Argument(metavar="PATH", help="Folders, files or globs of CSV and Parquet.", show_default=False),
+        typer.Argument(
+            metavar="PATH",
+            help="Folders, files or globs of tables, databases, and postgresql:// addresses.",
+            show_default=False,
+        ),
     ] = None,
     pack: Annotated[
         str | None,
@@ -62,8 +66,6 @@ def load(
         from closedset.pack import bundled
 
         raise UsageRefused(f"--pack is missing: name a pack.yaml, or one that is bundled: {', '.join(bundled())}")
-    if not paths and not sample:
-        raise UsageRefused("nothing to load: give folders, files or globs, or --sample for a bundled pack's own export")
     from closedset.load import load as load_export
 
     with streams.progress(f"loading {store}"):
@@ -84,11 +86,14 @@ def _aside(loaded: "Loaded", paths: list[str]) -> list[str]:
     from closedset.load.read import found
 
     notes = _notes(loaded)
-    used = {Path(f.path).resolve() for t in loaded.catalog.tables if t.source == loaded.source for f in t.files}
+    read = [f.path for t in loaded.catalog.tables if t.source == loaded.source for f in t.files]
+    # A table or sheet stands after the name of what holds it.
+    used = [f"{name if '://' in name else Path(name).resolve()} " for name in read]
     return [
         part.place
         for part in found(paths)
-        if part.path.resolve() not in used and not any(part.name in note for note in notes)
+        if not any(name.startswith(f"{part.server or part.path.resolve()} ") for name in used)
+        and not any(part.name in note for note in notes)
     ]
 
 

@@ -14,9 +14,8 @@ from closedset.catalog import Catalog, Change, Drift, SourceTable
 from closedset.errors import LoadRefused, StoreRefused
 from closedset.ledger import State
 from closedset.load import build, drift, export, generation, read, since, tables
-from closedset.load.export import Chosen
 from closedset.load.generation import Draft
-from closedset.load.read import Digest, Part, Unread
+from closedset.load.read import Chosen, Digest, Part, Unread
 from closedset.mapping import Map
 from closedset.pack import Pack
 
@@ -68,11 +67,15 @@ def load(
         if paths or folder is None or not (folder / "data").is_dir():
             raise LoadRefused("--sample loads a bundled pack's own export: give no path with it, and a bundled pack")
         paths = [folder / "data"]
-    if not paths:
+    if not paths and not any(said.connection for said in the_map.files.values()):
         raise LoadRefused("nothing to load: give a folder, files or globs (or --sample for a bundled pack)")
-    chosen = export.choose(the_map, read.found(paths))
+    with read.settled(export.choose(the_map, read.found(paths))) as chosen:
+        return _into(Path(path), the_pack, the_map, chosen, accept_shrink, keep)
+
+
+def _into(target: Path, the_pack: Pack, the_map: Map, chosen: Chosen, accept_shrink: bool, keep: int | None) -> Loaded:
+    """Load the parts of each table into the store at `target`, unless it holds these very bytes."""
     fingerprint, digests = export.fingerprint(the_pack, the_map, chosen)
-    target = Path(path)
     if target.exists() and not target.is_dir():
         raise StoreRefused(f"{target}: is a file; a store is a directory")
     with store.loading(target):

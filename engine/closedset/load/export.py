@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from closedset.catalog import FORMAT
 from closedset.errors import LoadRefused
 from closedset.load import read, tables
-from closedset.load.read import Digest, Part
+from closedset.load.read import Chosen, Digest, Part
 from closedset.mapping import Map
 from closedset.pack import Pack
-
-Chosen = dict[str, tuple[list[Part], list[str]]]
 
 
 def file_tables(mapping: Map) -> list[str]:

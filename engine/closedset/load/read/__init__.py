@@ -1,15 +1,18 @@
 """Reading an export: what was given → the parts of each table → one table of cells, all text, as written."""
 
+import contextlib
 import hashlib
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
 
 from closedset.catalog import SourceFile, SourceTable, kept_as
 from closedset.errors import LoadRefused
-from closedset.load.read import arrow, csv_file, parquet
+from closedset.load.read import arrow, csv_file, duckdb_file, excel, json_file, lake, parquet, postgres, sqlite
 from closedset.load.read.cells import Cells
 from closedset.load.read.found import choose, found
 from closedset.load.read.part import Part, Unread, nearest
@@ -18,13 +21,27 @@ from closedset.render import quoted
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Digest", "Part", "Unread", "choose", "digest", "found", "keep", "nearest", "read", "stamp"]
+__all__ = [
+    "Chosen", "Digest", "Part", "Unread", "choose", "digest", "found", "keep", "nearest", "read", "settled", "stamp",
+]  # fmt: skip
 
 _FILL: dict[str, Callable[[Cells, Part], tuple[int, list[Unread]]]] = {
     "arrow": arrow.fill,
     "csv": csv_file.fill,
+    "delta": lake.fill_delta,
+    "duckdb": duckdb_file.fill,
+    "excel": excel.fill,
+    "iceberg": lake.fill_iceberg,
+    "json": json_file.fill,
+    "jsonl": json_file.fill,
     "parquet": parquet.fill,
+    "postgres": postgres.fill,
+    "sqlite": sqlite.fill,
 }
+
+
+#: The parts of each table, and notes on what was left aside.
+Chosen = Mapping[str, tuple[list[Part], list[str]]]
 
 
 @dataclass(frozen=True)
@@ -38,20 +55,51 @@ class Digest:
 def stamp(part: Part) -> tuple[int, ...]:
     """What changes when a part is written to. Refuses one that is gone."""
     try:
-        status = part.path.stat()
+        return tuple(n for file in _files(part) for s in (file.stat(),) for n in (s.st_size, s.st_mtime_ns))
     except OSError as error:
         raise LoadRefused(f"{part.place}: cannot be read: {error.strerror}") from None
-    return status.st_size, status.st_mtime_ns
+
+
+def _files(part: Part) -> list[Path]:
+    """The files whose bytes say what a part is: a database's log beside it, a table folder's own log."""
+    if part.kind in ("delta", "iceberg"):
+        log = part.path / ("_delta_log" if part.kind == "delta" else "metadata")
+        return sorted(f for f in log.rglob("*") if f.is_file())
+    beside = [part.path.with_name(part.path.name + end) for end in ("-wal", ".wal")]
+    return [part.path, *(f for f in beside if part.kind in ("sqlite", "duckdb") and f.is_file())]
+
+
+def _bytes(part: Part) -> int:
+    folder = part.kind in ("delta", "iceberg")
+    return sum(f.stat().st_size for f in (part.path.rglob("*") if folder else _files(part)) if f.is_file())
 
 
 def digest(part: Part) -> Digest:
     """The hash of a part's bytes. Refuses what cannot be read."""
     before = stamp(part)
     try:
-        with part.path.open("rb") as stream:
-            return Digest(hashlib.file_digest(stream, "sha256").hexdigest(), before)
+        if part.kind in ("delta", "iceberg"):
+            return Digest(lake.digest(part), before)
+        digests = []
+        for file in _files(part):
+            with file.open("rb") as stream:
+                digests.append(hashlib.file_digest(stream, "sha256").hexdigest())
+        joined = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
+        return Digest(joined, before)
     except OSError as error:
         raise LoadRefused(f"{part.place}: cannot be read: {error.strerror}") from None
+
+
+@contextlib.contextmanager
+def settled(chosen: "Chosen") -> "Iterator[Chosen]":
+    """The same parts with every server's tables in files, all of one moment; the files are gone afterwards."""
+    servers = [part for parts, _ in chosen.values() for part in parts if part.kind == "postgres"]
+    if not servers:
+        yield chosen
+        return
+    with tempfile.TemporaryDirectory(prefix="closedset-") as folder:
+        made = postgres.spooled(list(dict.fromkeys(servers)), Path(folder))
+        yield {name: ([made.get(part, part) for part in parts], notes) for name, (parts, notes) in chosen.items()}
 
 
 def read(
@@ -77,10 +125,15 @@ def read(
         unread.extend(faults)
         records.append(
             SourceFile(
-                path=part.place, sha256=sha256, bytes=part.path.stat().st_size,
+                path=part.place, sha256=sha256, bytes=_bytes(part),
                 rows=count + len(faults), unreadable=len(faults),
             )
         )  # fmt: skip
+    if not kept.columns:
+        raise LoadRefused(
+            f"table {table}: {', '.join(r.path for r in records)} holds no row, and so names no column; declare its "
+            "`columns` under `files` in the map"
+        )
     for record, names in zip(records, had, strict=True):
         record.lacks = [c for c in kept.columns if c not in names]
     return (

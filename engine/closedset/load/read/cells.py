@@ -36,7 +36,9 @@ class Cells:
                     "give both one spelling, or declare `columns` for both"
                 )
         new = [name for name in names if name.lower() not in known]
-        if not self.columns and new:
+        if not new:
+            pass
+        elif not self.columns:
             declared = ", ".join(f"{quoted(kept_as(c))} VARCHAR" for c in new)
             self.con.execute(f"CREATE TABLE {quoted(self.name)} ({declared})").fetchall()
         else:

@@ -1,6 +1,8 @@
 """Finding an export: the files, table folders and databases that were given, and which of them hold a table."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from glob import glob
 from pathlib import Path
@@ -9,23 +11,31 @@ from typing import TYPE_CHECKING
 from closedset import kinds
 from closedset.errors import LoadRefused
 from closedset.kinds import stem, unpacked
-from closedset.load.read.part import Part
+from closedset.load.read import duckdb_file, excel, lake, postgres, sqlite
+from closedset.load.read.part import Part, nearest
 from closedset.table_files import TableFiles, idle
 
 if TYPE_CHECKING:
     from closedset.mapping import Map
 
 #: Of an export written twice, the kind that says most of its cells is read.
-_RANK = ("parquet", "arrow", "csv", "jsonl", "json")
+_RANK = ("parquet", "arrow", "delta", "iceberg", "duckdb", "sqlite", "csv", "jsonl", "json", "excel")
 _MAGIC = ((0, b"SQLite format 3\0", "sqlite"), (8, b"DUCK", "duckdb"))
 
 
 def found(paths: Sequence[str | Path]) -> list[Part]:
     """Everything readable under the given folders, files and globs, sorted. Refuses a path that is nothing."""
-    parts: dict[Path, Part] = {}
+    parts: dict[tuple[str, Path], Part] = {}
     for given in paths:
+        scheme, colon, _ = str(given).partition("://")
         path = Path(given)
-        if path.is_dir():
+        if colon:
+            if scheme not in postgres.SCHEMES:
+                raise LoadRefused(f"{scheme}://…: no kind of server closedset reads; it reads postgresql://…")
+            taken = [_server(str(given))]
+        elif path.is_dir() and (kind := lake.kind(path)):
+            taken = [Part(kind, path)]
+        elif path.is_dir():
             taken = [part for one in path.iterdir() if (part := _part(one))]
         elif path.is_file():
             part = _part(path)
@@ -36,20 +46,31 @@ def found(paths: Sequence[str | Path]) -> list[Part]:
             taken = [part for one in glob(str(given), recursive=True) if (part := _part(Path(one)))]
             if not taken:
                 raise LoadRefused(f"{given}: no such file or folder, and no file matches it")
-        parts.update((part.path, part) for part in taken)
-    return [parts[path] for path in sorted(parts)]
+        parts.update(((part.server, part.path), part) for part in taken)
+    return [parts[key] for key in sorted(parts)]
+
+
+def _server(uri: str) -> Part:
+    server = postgres.server(uri)
+    return Part("postgres", Path(server.rsplit("/", 1)[-1]), server=server, uri=uri)
 
 
 def _part(path: Path) -> Part | None:
     """What lies at a path, or None where it is no export."""
-    kind = kinds.kind_of(path.name) if path.is_file() else None
-    return Part(kind, path) if kind and kind in _READ else None
-
-
-_READ = ("csv", "parquet", "arrow")
+    if path.is_dir():
+        kind = lake.kind(path)
+    else:
+        kind = kinds.kind_of(path.name) if path.is_file() else None
+        if kind == "database":
+            with path.open("rb") as stream:
+                start = stream.read(32)
+            kind = next((kind for at, magic, kind in _MAGIC if start[at:].startswith(magic)), None)
+    return Part(kind, path) if kind else None
 
 
 def _no_kind(path: Path) -> str:
+    if kinds.kind_of(path.name) == "database":
+        return "neither a SQLite nor a DuckDB file"
     if kinds.kind_of(unpacked(path.name)):
         return "only text (CSV, JSON) is read packed; unpack it"
     return f"not a kind of file closedset reads ({', '.join(kinds.SUFFIXES)})"
@@ -59,16 +80,63 @@ def choose(table: str, mapping: "Map", found: Sequence[Part]) -> tuple[list[Part
     """The parts of one table, and notes on files left aside. Refuses a table that nothing fills, and an option of
     the map that none of its files uses."""
     said = mapping.files.get(table, TableFiles())
-    chosen = _by_name(said.file or (table,), found)
+    chosen = _chosen(table, said, mapping.source, found)
     if not chosen:
         patterns = said.file or (table,)
-        have = ", ".join(part.path.name for part in found) or "no files"
+        have = ", ".join(part.name for part in found) or "no files"
         raise LoadRefused(f"table {table}: no file {' or '.join(patterns)} among what was given: {have}")
     kept, notes = _once(table, chosen)
     for option, message in idle(said, [part.kind for part in kept]):
-        raise LoadRefused(f"map of {mapping.source}: files.{table}.{option}: {message} ({kept[0].path.name})")
+        raise LoadRefused(f"map of {mapping.source}: files.{table}.{option}: {message} ({kept[0].name})")
     wanted, entity = _named(table, mapping)
-    return [Part(p.kind, p.path, p.inside, said, wanted, entity) for p in kept], notes
+    return [replace(p, options=said, wanted=wanted, entity=entity) for p in kept], notes
+
+
+def _chosen(table: str, said: TableFiles, source: str, found: Sequence[Part]) -> list[Part]:
+    """What fills a table: by the file's name, or by the name of a table or sheet inside."""
+    if said.connection is not None:
+        uri = os.environ.get(said.connection)
+        if not uri or not uri.startswith(tuple(f"{s}://" for s in postgres.SCHEMES)):
+            raise LoadRefused(
+                f"map of {source}: files.{table}.connection: the environment variable {said.connection} "
+                f"{'is not set' if not uri else 'holds no PostgreSQL URI'}; it must hold postgresql://…"
+            )
+        return [_entered(table, said, _server(uri))]
+    inside = said.table is not None or said.sheet is not None
+    if not inside or said.file:
+        chosen = [part for part in _by_name(said.file or (table,), found) if not part.server]
+        if chosen or said.file:
+            return [_entered(table, said, part) if part.kind in _INSIDE else part for part in chosen]
+    wanted = said.table or said.sheet or table
+    kinds_ = ("excel",) if said.sheet else tuple(k for k in _INSIDE if k != "excel" or said.table is None)
+    holding = [p for p in found if p.kind in kinds_ and wanted in _INSIDE[p.kind](p)]
+    if len(holding) > 1:
+        places = ", ".join(p.place for p in holding)
+        raise LoadRefused(f"table {table}: {wanted!r} is in several of what was given: {places}; name one with `file`")
+    return [replace(part, inside=wanted) for part in holding]
+
+
+#: What lists the tables or sheets inside a part.
+_INSIDE: dict[str, Callable[[Part], list[str]]] = {
+    "duckdb": lambda part: duckdb_file.tables(part.path),
+    "excel": lambda part: excel.sheets(part.path),
+    "postgres": postgres.tables,
+    "sqlite": lambda part: sqlite.tables(part.path),
+}
+
+
+def _entered(table: str, said: TableFiles, part: Part) -> Part:
+    """The table or sheet inside: the one the map names, else the one of the table's name, else the only one."""
+    word = "sheet" if part.kind == "excel" else "table"
+    named = said.sheet if part.kind == "excel" else said.table
+    held = _INSIDE[part.kind](part)
+    only = held[0] if len(held) == 1 and part.kind != "postgres" else None
+    inside = named or (table if table in held else only)
+    # A server's table may be named with its schema though that is on the search path.
+    if inside is None or (inside not in held and part.kind != "postgres"):
+        wanted = f"no {word} {named or table!r}{nearest(named or table, held)}"
+        raise LoadRefused(f"table {table}: {part.place} has {wanted} (it has: {', '.join(held) or f'no {word}'})")
+    return replace(part, inside=inside)
 
 
 def _by_name(patterns: Sequence[str], found: Sequence[Part]) -> list[Part]:
