@@ -403,6 +403,22 @@ def test_a_cell_of_a_workbook_is_what_is_stored(tmp_path: Path) -> None:
     assert second == ("8", *[None] * 9)
 
 
+def test_a_table_may_stand_anywhere_on_its_sheet_and_a_fault_is_named_by_its_row(tmp_path: Path) -> None:
+    (tmp_path / "export").mkdir()
+    error = {"t": "e", "v": "#REF!"}
+    lines: list[list[Any]] = [
+        [None] * 4,
+        [None, "id", "outcome", "by"],
+        [None, "e1", "passed", error],
+        [None, "e2", "failed", "y", "z"],
+    ]
+    workbook(tmp_path / "export" / "b.xlsx", {"t": lines})
+    done = load(tmp_path, {})
+    assert kept(tmp_path) == [("e1", "passed", "#REF!")]
+    (lost,) = done.catalog.lost
+    assert (lost.file, lost.line, lost.entity_id) == ("b.xlsx sheet t", 4, "e2")
+
+
 @pytest.mark.parametrize(
     ("said", "fault"),
     [

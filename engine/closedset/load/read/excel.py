@@ -7,6 +7,7 @@ from typing import Any
 
 from closedset.errors import LoadRefused
 from closedset.load.read.cells import Cells
+from closedset.load.read.excel_error import errors
 from closedset.load.read.extra import needed
 from closedset.load.read.part import Part, Unread, first_lines
 
@@ -37,9 +38,17 @@ def fill(cells: Cells, part: Part) -> tuple[int, list[Unread]]:
     book = _book(part.path)
     try:
         sheet = book.get_sheet_by_name(part.inside)
-        first_row = (sheet.start or (0, 0))[0]
+        # Rows are given from the sheet's first on, columns from the first that holds anything.
+        before = (sheet.start or (0, 0))[1]
+        wrong = errors(part.path, part.inside)
         rows: Iterator[tuple[int, list[str | None]]] = (
-            (first_row + i, [_text(cell) for cell in row]) for i, row in enumerate(sheet.iter_rows(), 1)
+            (
+                i,
+                [_text(cell) or wrong.get((i, before + j)) for j, cell in enumerate(row, 1)]
+                if wrong
+                else [_text(cell) for cell in row],
+            )
+            for i, row in enumerate(sheet.iter_rows(), 1)
         )
         rows = ((line, row) for line, row in rows if line > part.options.skip and any(row))
         first = next(rows, None)
