@@ -16,6 +16,7 @@ from closedset.execute import Run
 from closedset.expansion import Expansion, TermTest
 from closedset.partition import Verdicts, excused
 from closedset.plan import Group, Plan, Scan, sql_tests
+from closedset.scan import why as why_unknown
 
 if TYPE_CHECKING:
     from closedset.brief import Compiled
@@ -87,7 +88,7 @@ def licence(
     compiled: "Compiled | None" = None,
 ) -> Licence:
     """Say why the set is not closed. `vacuous` as for the partition: then unbound preferences count too."""
-    whys = [why for scan in plan.scans for why in _whys(scan, verdicts)]
+    whys = [why for scan in plan.scans for why in _whys(run, scan, verdicts)]
     tallies: dict[tuple[str, str], _Tally] = defaultdict(lambda: _Tally(EntitySet.empty(run.universe)))
     if not vacuous:
         for group in plan.required:
@@ -146,7 +147,7 @@ def _unattributed(run: Run, plan: Plan) -> list[Gap]:
     return [Gap("unattributed_rows_withheld", r, n) for r, n in counts if n]
 
 
-def _whys(scan: Scan, verdicts: Verdicts) -> list[_Why]:
+def _whys(run: Run, scan: Scan, verdicts: Verdicts) -> list[_Why]:
     """Every reason for an unknown row, for the groups that leave somebody undetermined."""
     found: list[_Why] = []
     by_index = {e.bound.index: e for e in scan.expansions}
@@ -156,7 +157,7 @@ def _whys(scan: Scan, verdicts: Verdicts) -> list[_Why]:
         withheld = verdicts.looked[scan.relation].withheld
         if withheld:
             found.append(_Why("withheld_rows_unanswerable", scan.relation, group, None, withheld))
-        for reason, entities in verdicts.groups[group.index].said.why:
+        for reason, entities in why_unknown(run, scan, group, verdicts.groups[group.index].said):
             expansion = None if reason.index is None else by_index[reason.index]
             found.append(_Why(reason.code, reason.subject, group, expansion, entities))
     return found

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from closedset import scan
 from closedset.entity_set import EntitySet
 from closedset.execute import Run
 from closedset.expansion import DateTest, Expansion, NumberTest
@@ -29,7 +30,7 @@ def rank(run: Run, plan: Plan, verdicts: Verdicts, top: int, named: EntitySet | 
     if not matched:
         return []
     levels = _levels(matched, [verdicts.groups[g.index].partition.matched for g in plan.optional])
-    rungs = [verdicts.groups[plan.group_of(e.bound.index).index].said.rungs.get(e.bound.index) for e in plan.thresholds]
+    rungs = [_rungs(run, plan, verdicts, e) for e in plan.thresholds]
     if all(one is not None for one in rungs):
         return _by_sets(levels, [one for one in rungs if one is not None], top, named)
     run.give("matched_set", matched)
@@ -64,10 +65,33 @@ def _levels(matched: EntitySet, preferred: list[EntitySet]) -> list[EntitySet]:
     return levels
 
 
-Rungs = Sequence[tuple[int, EntitySet]]
+class _Rungs:
+    """The sets of one threshold by distance, nearest first; each is read once, when it is first needed."""
+
+    def __init__(self, found: Iterator[tuple[int, EntitySet]]) -> None:
+        self._found = found
+        self._known: list[tuple[int, EntitySet]] = []
+
+    def __iter__(self) -> Iterator[tuple[int, EntitySet]]:
+        place = 0
+        while True:
+            if place == len(self._known):
+                further = next(self._found, None)
+                if further is None:
+                    return
+                self._known.append(further)
+            yield self._known[place]
+            place += 1
 
 
-def _by_sets(levels: list[EntitySet], rungs: Sequence[Rungs], top: int, named: EntitySet | None) -> list[Ranked]:
+def _rungs(run: Run, plan: Plan, verdicts: Verdicts, expansion: Expansion) -> _Rungs | None:
+    group = plan.group_of(expansion.bound.index)
+    said = verdicts.groups[group.index].said
+    found = scan.rungs(run, plan.scan_of(group.relation), group, said, expansion)
+    return None if found is None else _Rungs(found)
+
+
+def _by_sets(levels: list[EntitySet], rungs: Sequence[_Rungs], top: int, named: EntitySet | None) -> list[Ranked]:
     """Where every distance is known as sets, the order is theirs, and ordinals within: no statement is needed."""
     ranked: list[Ranked] = []
     before = 0
@@ -83,7 +107,7 @@ def _by_sets(levels: list[EntitySet], rungs: Sequence[Rungs], top: int, named: E
 
 
 def _nearest(
-    members: EntitySet, rungs: Sequence[Rungs], distances: tuple[float | None, ...]
+    members: EntitySet, rungs: Sequence[_Rungs], distances: tuple[float | None, ...]
 ) -> Iterator[tuple[EntitySet, tuple[float | None, ...]]]:
     """Members in the order of their distances, those that tie together; without a distance they come last."""
     if not rungs:
@@ -93,6 +117,8 @@ def _nearest(
         here, members = members & at, members - at
         if here:
             yield from _nearest(here, rungs[1:], (*distances, float(distance)))
+        if not members:
+            return
     if members:
         yield from _nearest(members, rungs[1:], (*distances, None))
 
