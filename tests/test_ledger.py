@@ -370,7 +370,7 @@ def test_an_undo_gives_back_exactly_what_was_before(shop: Shop) -> None:
         shop.run(*(one.format(id=coverage) for one in undo))
         assert content(shop.path) == before.pop()
     with closedset.open(shop.path) as store:
-        assert [one.what for one in store.catalog.history][:3] == ["load", "correction", "merge"]
+        assert [one.what for one in store.catalog.history][:3] == ["load", "correction 1", "merge 2"]
 
 
 def test_an_event_that_was_not_applied_is_applied_by_the_next_load_or_by_the_same_command(shop: Shop) -> None:

@@ -12,6 +12,7 @@ from tests.agree import against_reference, against_worlds
 
 from closedset import expansion, licence, partition, render
 from closedset.entity_set import EntitySet
+from closedset.ledger import Merge, State
 from closedset.load import build
 from closedset.plan import Plan
 from closedset.store import Looked
@@ -85,6 +86,13 @@ def a_wider_term_is_no(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(expansion, "_interior", lambda *_: ((), ()))
 
 
+def merged_once(patch: pytest.MonkeyPatch) -> None:
+    def first_only(state: State) -> dict[str, str]:
+        return {e.fact.entity_id: e.fact.into for e in state.of(Merge)}
+
+    patch.setattr(State, "merges", property(first_only))
+
+
 FAULTS: dict[str, Plant] = {
     "unknown read as false": in_template(
         "search/tests.sql.j2", "THEN NULL ELSE FALSE END", "THEN FALSE ELSE FALSE END"
@@ -103,6 +111,12 @@ FAULTS: dict[str, Plant] = {
     ),
     "the farthest ranked first": in_template("search/ranking.sql.j2", "ASC NULLS LAST", "DESC NULLS LAST"),
     "a null distance first": in_template("search/ranking.sql.j2", "ASC NULLS LAST", "ASC NULLS FIRST"),
+    "a retired row read as true": in_template("search/tests.sql.j2", "_retired THEN NULL", "_retired THEN TRUE"),
+    "a retired row read as false": in_template("search/tests.sql.j2", "_retired THEN NULL", "_retired THEN FALSE"),
+    "the rows of a merged id lost": in_template(
+        "load/text.sql.j2", " UNION ALL SELECT entity_id, ordinal FROM merged", ""
+    ),
+    "a chain of merges cut short": merged_once,
     "a row ruled out that could match": in_template("search/tests.sql.j2", " OR {{ column }} < 0 OR", " OR"),
 }
 

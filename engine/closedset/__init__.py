@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from closedset.errors import (
     ClosedsetError,
     CompileUnavailable,
+    LedgerRefused,
     LoadRefused,
     PackRefused,
     RequestRefused,
@@ -29,6 +30,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ClosedsetError",
     "CompileUnavailable",
+    "LedgerRefused",
     "LoadRefused",
     "PackRefused",
     "RequestRefused",

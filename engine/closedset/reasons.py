@@ -70,7 +70,7 @@ LICENCE: tuple[Reason, ...] = (
     Reason(
         "vocabulary_unplaced", "slot", "entities",
         "Rows hold a {subject} that is on no term of its axis: {detail}.",
-        "Place these surfaces in the pack's vocabulary (a synonym or a new term), then load again.",
+        "Place these surfaces: `closedset vocab place`, or a synonym or new term in the pack and a new load.",
     ),
     Reason(
         "vocabulary_coarse", "slot", "entities",

@@ -171,7 +171,7 @@ def _applied(target: Path, before: Catalog, state: State, event: Event[Any]) -> 
         number, undone = event.fact.event, " undone"
         kind = next(e.kind for e in state.undone if e.id == number)
     try:
-        return derive_again(target, before, state, kind, f"{kind} {number}{undone}")
+        return derive_again(target, before, state, f"{kind} {number}{undone}")
     except (ClosedsetError, OSError, duckdb.Error) as error:
         raise StoreRefused(
             f"{target}: {kind} {number}{undone} is in the ledger but not applied yet: {str(error).splitlines()[0]}; "
