@@ -369,6 +369,19 @@ def test_a_json_file_that_is_not_whole_is_refused_by_line(text: str | bytes, sai
     assert not (tmp_path / "store").exists()
 
 
+def test_an_object_without_a_key_has_an_empty_cell_in_whatever_order_of_parts(tmp_path: Path) -> None:
+    held = {"id": "e1", "title": "x", "f": "2020"}
+    mapping = {
+        "files": {"t": "*.json"},
+        "rows": [rows("held_role") | {"slots": {"title": "title"}, "period": ["f", "u"]}],
+    }
+    for i, (one, other) in enumerate((("a", "b"), ("b", "a"))):
+        files = {f"{one}.json": json.dumps([held]), f"{other}.json": json.dumps([{**held, "id": "e2", "u": "2021"}])}
+        done = load(tmp_path / str(i), dict(files), mapping)
+        assert done.catalog.tables[0].notes == []
+        assert sorted(row[0] or "" for row in kept(tmp_path / str(i))) == ["e1", "e2"]
+
+
 def test_an_export_without_a_row_covers_whom_it_lists(tmp_path: Path) -> None:
     mapping = {
         "files": {"t": {"file": "t.json", "columns": ["id", "outcome", "by"]}},

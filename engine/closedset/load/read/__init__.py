@@ -134,8 +134,10 @@ def read(
             f"table {table}: {', '.join(r.path for r in records)} holds no row, and so names no column; declare its "
             "`columns` under `files` in the map"
         )
-    for record, names in zip(records, had, strict=True):
-        record.lacks = [c for c in kept.columns if c not in names]
+    for part, record, names in zip(parts, records, had, strict=True):
+        # An object without a key is how JSON writes an empty cell: its file lacks nothing.
+        if part.kind not in ("json", "jsonl"):
+            record.lacks = [c for c in kept.columns if c not in names]
     return (
         SourceTable(
             source=source, table=table, cells=cells, columns=kept.columns,

@@ -121,19 +121,23 @@ class _Stream:
         self._chunks = chunks
         self._held = ""
         self._at = 0
-        self._line = 1
+        self._line, self._counted = 1, 0
         self._ended = False
 
     @property
     def line(self) -> int:
-        return self._line + self._held.count("\n", 0, self._at)
+        """The line on which the text stands that is read next; counted on from where it was asked before."""
+        self._line += self._held.count("\n", self._counted, self._at)
+        self._counted = self._at
+        return self._line
 
     def refusal(self, said: str) -> LoadRefused:
         return LoadRefused(f"{self._part.place}:{self.line}: no JSON: {said}; is the file whole?")
 
     def _more(self) -> bool:
         """Read on, at least doubling what is held, so that a long value is not scanned again for every piece."""
-        self._line, self._held, self._at = self.line, self._held[self._at :], 0
+        _ = self.line
+        self._held, self._at, self._counted = self._held[self._at :], 0, 0
         wanted = 2 * len(self._held) + 1
         pieces = [self._held]
         while wanted > 0 and not self._ended:
