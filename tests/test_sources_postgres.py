@@ -236,3 +236,18 @@ def test_a_table_that_is_not_on_the_server_is_refused(
     assert "s3cret" not in str(refusal.value)
     with pytest.raises(closedset.StoreRefused):
         closedset.open(tmp_path / "store")
+
+
+def test_many_rows_are_kept_whole_and_are_the_same_bytes_again(database: str, tmp_path: Path) -> None:
+    many = "CREATE TABLE t AS SELECT 'e' || i AS id, 'passed' AS outcome, nullif(i % 7, 0)::text AS by "
+    execute(database, f"{many} FROM generate_series(1, 70000) i")
+    mapping = map_file(tmp_path, {})
+    done = load_export(tmp_path / "store", tmp_path / "pack.yaml", [database], mapping=mapping)
+    assert figures(done.catalog) == (70_000, 70_000, 0, 0)
+    cells = kept(tmp_path)
+    assert len({row[0] for row in cells}) == 70_000
+    assert all(by == (str(int((id_ or "")[1:]) % 7) if int((id_ or "")[1:]) % 7 else None) for id_, _, by in cells)
+    execute(
+        database, "CREATE TABLE u AS SELECT * FROM t ORDER BY by DESC, id", "DROP TABLE t", "ALTER TABLE u RENAME TO t"
+    )
+    assert load_export(tmp_path / "store", tmp_path / "pack.yaml", [database], mapping=mapping).unchanged
