@@ -223,3 +223,33 @@ def test_part_files_in_another_order_give_the_same_answer_and_say_so(tmp_path: P
         assert store.search(ASKED).model_dump()["entities"] == before
     table = run("load", tmp_path / "s", "--pack", tmp_path / "pack.yaml", tmp_path)[1]
     assert "since the load before" not in table
+
+
+# --- field case H3 ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("looked", "verdict"),
+    [("{every: people.id}", "none"), ("rows", "not_recorded")],
+)
+def test_h3_what_the_source_deleted_is_gone_and_coverage_says_whether_that_is_a_no(
+    looked: str, verdict: str, tmp_path: Path
+) -> None:
+    mapping = MAP.replace("slots: {", f"looked_at: {looked}, slots: {{") + "entities: [{from: people, entity: id}]\n"
+    (tmp_path / "pack.yaml").write_text(PACK, encoding="utf-8")
+    (tmp_path / "map.yaml").write_text(mapping, encoding="utf-8")
+    (tmp_path / "people.csv").write_text("id\ne1\ne2\n", encoding="utf-8")
+    arguments = ("load", tmp_path / "s", "--pack", tmp_path / "pack.yaml", tmp_path, "--accept-shrink")
+    first = "id,outcome\ne1,passed\ne2,passed\n"
+    for text, generation, expected in (
+        (first, 1, {"e1": "matched", "e2": "matched"}),
+        (first, 1, {"e1": "matched", "e2": "matched"}),
+        ("id,outcome\ne2,passed\n", 2, {"e1": verdict, "e2": "matched"}),
+    ):
+        (tmp_path / "t.csv").write_text(text, encoding="utf-8")
+        assert run(*arguments)[0] == 0
+        with closedset.open(tmp_path / "s") as store:
+            assert store.catalog.generation == generation
+            assert {r["entity_id"]: r["verdict"] for r in store.partition(ASKED).to_pylist()} == expected
+            rows = [row for match in store.search(ASKED).model_dump()["matches"] for row in match["rows"]]
+            assert len(rows) == list(expected.values()).count("matched")
