@@ -6,7 +6,7 @@ A handful of what `python -m tests.kills` and `python -m tests.readers` do for a
 import random
 from pathlib import Path
 
-from tests import acts, kills, readers
+from tests import kills, readers
 
 
 def test_a_killed_act_leaves_the_old_state_or_the_new_one_whole(tmp_path: Path) -> None:
