@@ -17,6 +17,7 @@ class ExitCode(IntEnum):
 
     OK = 0
     REFUSED = 2
+    DIFFERS = 3
     UNAVAILABLE = 69
     BROKEN = 70
     INTERRUPTED = 130

@@ -19,7 +19,7 @@ from closedset_cli.interrupts import Interrupts
 #: group of that name where a command has commands of its own.
 COMMANDS = (
     "demo", "load", "loads", "diff", "gc", "rejects", "search", "schema", "vocab", "correct", "merge", "coverage",
-    "receipt", "explain", "eval",
+    "receipt", "verify", "explain", "eval",
 )  # fmt: skip
 
 
@@ -28,7 +28,7 @@ def app(commands: Sequence[str] = COMMANDS) -> typer.Typer:
     built = typer.Typer(
         name="closedset",
         help='Answers "all of them" questions over exported tables, and says whether the answer is all of them.',
-        epilog="Exit codes: 0 answered (gaps included), 2 refused, 69 unavailable, 70 broken, 130 interrupted.",
+        epilog="Exit codes: 0 answered (gaps included), 2 refused, 3 differs (verify), 69 unavailable, 70 broken, 130 interrupted.",
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,

@@ -57,6 +57,20 @@ class SourceTable(Record):
     origins: dict[str, Origin] = Field(default_factory=dict)
     notes: list[str] = Field(default_factory=list)
 
+    def at(self, place: int) -> tuple[str | None, int]:
+        """The file a row lies in (None: no file's) and its place there from 1; `place` is that in the table, from 0."""
+        for file in self.files:
+            held = file.rows - file.unreadable
+            if place < held:
+                return file.path.rsplit("/", 1)[-1], place + 1
+            place -= held
+        return None, place + 1
+
+    def named(self, place: int) -> str:
+        """Where a row stands, as messages write it."""
+        file, row = self.at(place)
+        return f"{file or self.table} row {row}"
+
 
 class Examples(Record):
     """Texts of one kind: how many rows hold one, and the most frequent texts with their rows."""

@@ -135,22 +135,12 @@ class Sources:
             here, column = self._catalog.table(table.source, origin.table), origin.column
         raw = kept[here.cells][place][kept_as(column)] if column else None
         reading = cells.read(raw, cell, slot, self._catalog.pack.vocabulary(slot), null)
-        file, at = _file(here, place)
+        file, at = here.at(place)
         return SlotReceipt(
             text=reading.text, reading=reading, table=here.table, column=column, source=here.source,
             file=file, row=at, place=place, cell=raw,
             byte_verified=_agrees(self._catalog.pack, row, name, slot, reading),
         )  # fmt: skip
-
-
-def _file(table: SourceTable, place: int) -> tuple[str | None, int]:
-    """The file a row of a table lies in and its place there, from 1, counting readable rows."""
-    for file in table.files:
-        held = file.rows - file.unreadable
-        if place < held:
-            return file.path.rsplit("/", 1)[-1], place + 1
-        place -= held
-    return None, place + 1
 
 
 def _agrees(pack: Pack, row: StoredRow, name: str, slot: Slot, reading: Reading) -> bool:
