@@ -28,7 +28,8 @@ def app(commands: Sequence[str] = COMMANDS) -> typer.Typer:
     built = typer.Typer(
         name="closedset",
         help='Answers "all of them" questions over exported tables, and says whether the answer is all of them.',
-        epilog="Exit codes: 0 answered (gaps included), 2 refused, 3 differs (verify), 69 unavailable, 70 broken, 130 interrupted.",
+        epilog="Exit codes: 0 answered (gaps included), 2 refused, 3 not as it was (verify), 69 unavailable, 70 broken, "
+        "130 interrupted.",
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,

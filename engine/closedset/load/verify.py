@@ -134,8 +134,8 @@ def _tables(con: duckdb.DuckDBPyConnection) -> Iterator[Difference]:
             yield Difference(f"table {table}: its columns", 1)
             continue
         stored, derived = (_HELD, "main", table), ("main", table)
-        gone, added = (_missing(con, *pair, both["stored"], []) for pair in ((stored, derived), (derived, stored)))
-        count = max(gone, added)
+        gone = _missing(con, stored, derived, both["stored"], [])
+        count = max(gone, _missing(con, derived, stored, both["stored"], []))
         if count:
             yield Difference(f"table {table}: rows", count)
 
