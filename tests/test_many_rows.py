@@ -1,6 +1,7 @@
 """What a load does only with very many rows or texts (plain cells read by SQL, a term index, rows laid by term)
 changes no answer."""
 
+import itertools
 import random
 from typing import Any
 
@@ -8,6 +9,7 @@ import pyarrow as pa
 import pytest
 from tests import agree
 
+from closedset import ranking, search
 from closedset.load import build, column, term_index
 from closedset.mapping import Map
 from closedset.pack import Pack
@@ -81,6 +83,66 @@ def test_stores_built_as_of_very_many_rows_agree_with_the_reference(monkeypatch:
     monkeypatch.setattr(column, "_MANY", -1)
     monkeypatch.setattr(term_index, "_FEW", 0)
     monkeypatch.setattr(build, "_ROW_GROUP", 1)
+    monkeypatch.setattr(ranking, "_MANY", 0)
     tallies = [agree.against_reference(seed, most=2) for seed in range(500, 540)]
     assert [told for tally in tallies for told in tally.found] == []
     assert sum(tally.requests for tally in tallies) > 60
+
+
+RANKED = Pack.model_validate(
+    {
+        "pack": "ranked",
+        "axes": {"level": {"order": ["low", "middle", "high", "top"]}},
+        "relations": {
+            "fact": {"slots": {"level": {"term": "level"}, "fee": "number", "day": "date"}},
+            "check": {"slots": {"fee": "number"}},
+        },
+    }
+)
+FACT = [
+    {"relation": "fact", "slot": "level", "op": "gte", "value": "low"},
+    {"relation": "fact", "slot": "fee", "op": "gte", "value": 3},
+    {"relation": "fact", "slot": "day", "op": "gte", "value": "2020-01"},
+    {"relation": "check", "slot": "fee", "op": "lte", "value": 8},
+]
+PREFERRED = [
+    {"relation": "check", "slot": "fee", "op": "gte", "value": 7, "required": False},
+    {"relation": "fact", "slot": "level", "op": "lte", "value": "high", "required": False},
+]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_leaving_out_whoever_cannot_be_first_changes_no_page(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(seed)
+    ids = [f"e{chance.randrange(120):03d}" for _ in range(400)]
+    columns = {
+        "id": ids,
+        "level": [chance.choice(["low", "low", "middle", "high", "top", ""]) for _ in ids],
+        "fee": [chance.choice(["3", "3", "4", "5.5", "9", "", "x"]) for _ in ids],
+        "day": [chance.choice(["2020-01-01", "2020", "2020-02-03", "2021-05", "2019", ""]) for _ in ids],
+    }
+    table = pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
+    slots = {"level": "level", "fee": "fee", "day": "day"}
+    mapping = Map.model_validate(
+        {
+            "source": "s",
+            "rows": [
+                {"relation": "fact", "from": "t", "entity": "id", "slots": slots},
+                {"relation": "check", "from": "t", "entity": "id", "slots": {"fee": "fee"}},
+            ],
+        }
+    )
+    asked = [list(some) for n in (1, 2, 3) for some in itertools.permutations(FACT, n)]
+    asked += [[*some, *PREFERRED[:n]] for some in asked[:16] for n in (1, 2)]
+    monkeypatch.setattr(search, "LIST_LIMIT", 5)
+
+    def pages() -> list[Any]:
+        requests = [{"constraints": some, "limit": 5, "offset": offset} for some in asked for offset in (0, 4)]
+        replies = [store.search(request).model_dump(mode="json") for request in requests]
+        return [(r["matches"], r["entities"]["matched"], r["counts"]) for r in replies]
+
+    with in_memory(RANKED, mapping, {"t": table}) as store:
+        whole = pages()
+        monkeypatch.setattr(ranking, "_MANY", 0)
+        assert pages() == whole
+        assert sum(counts["matched"] > 10 for *_, counts in whole) > 40

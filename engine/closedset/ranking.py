@@ -5,12 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from closedset import scan
-from closedset.entity_set import EntitySet
+from closedset.entity_set import EntitySet, union, width
 from closedset.execute import Run
 from closedset.expansion import DateTest, Expansion, NumberTest
 from closedset.partition import Verdicts
 from closedset.plan import Plan, sql_tests
 
+#: Beyond so many matches, whoever cannot be among the first is left out before the rest is measured.
+_MANY = 10_000
+#: How many of the nearest rows are looked at for each match that is wanted: one entity may hold several.
+_ROWS_A_MATCH = 4
 NAME = "deterministic: optional-groups, threshold-distance, entity_id"
 
 
@@ -33,6 +37,12 @@ def rank(run: Run, plan: Plan, verdicts: Verdicts, top: int, named: EntitySet | 
     rungs = [_rungs(run, plan, verdicts, e) for e in plan.thresholds]
     if all(one is not None for one in rungs):
         return _by_sets(levels, [one for one in rungs if one is not None], top, named)
+    # One required group is the matched set itself: only then need its rows not be joined to it first.
+    narrowed = len(plan.required) != 1
+    if not named and len(matched) > _MANY:
+        levels = _front(run, plan, levels, rungs, top, narrowed)
+        narrowed = narrowed or len(union(levels, run.universe)) < len(matched)
+        matched = union(levels, run.universe)
     run.give("matched_set", matched)
     for n, level in enumerate(levels):
         run.give(f"level_{n}", level)
@@ -40,8 +50,6 @@ def rank(run: Run, plan: Plan, verdicts: Verdicts, top: int, named: EntitySet | 
         run.give("wanted_set", named)
     distances, values = _distances(plan)
     stated = {k["key"] for one in distances for k in one["measures"]}
-    # One required group is the matched set itself: only then need its rows not be joined to it first.
-    narrowed = len(plan.required) != 1
     table = run.statement(
         "search/ranking.sql.j2", values,
         levels=list(range(len(levels))), distances=distances, narrowed=narrowed,
@@ -63,6 +71,56 @@ def _levels(matched: EntitySet, preferred: list[EntitySet]) -> list[EntitySet]:
             for stay, rise in zip([*levels, nobody], [nobody, *levels], strict=True)
         ]
     return levels
+
+
+def _front(
+    run: Run, plan: Plan, levels: list[EntitySet], rungs: "Sequence[_Rungs | None]", top: int, narrowed: bool
+) -> list[EntitySet]:
+    """The levels without whoever cannot be among the first `top`: what stays is measured row by row."""
+    kept = [EntitySet.empty(run.universe)] * len(levels)
+    for preferences in reversed(range(len(levels))):
+        if len(union(kept, run.universe)) < top:
+            kept[preferences] = levels[preferences]
+    (first, *more) = [n for n, level in enumerate(kept) if level]
+    for key, sets in enumerate(rungs):
+        # Who ties on the former keys is told apart by the next one; of several levels or distances each has its own.
+        if more or len(kept[first]) <= top:
+            break
+        if sets is None:
+            kept[first] = _near(run, plan, kept[first], key, top, narrowed)
+            break
+        here, distances = EntitySet.empty(run.universe), 0
+        for _, at in sets:
+            here, distances = here | (at & kept[first]), distances + bool(at & kept[first])
+            if len(here) >= top:
+                break
+        if len(here) < top:
+            break
+        kept[first] = here
+        if distances > 1:
+            break
+    return kept
+
+
+def _near(run: Run, plan: Plan, members: EntitySet, key: int, top: int, narrowed: bool) -> EntitySet:
+    """Those of some entities that are as near to a threshold as its nearest rows; all, where these are too few."""
+    expansion = plan.thresholds[key]
+    group = plan.group_of(expansion.bound.index)
+    scan_ = plan.scan_of(group.relation)
+    if scan_.table is None:
+        return members
+    tests, values = sql_tests(scan_)
+    if expansion.bound.numbers:
+        values[f"c{expansion.bound.index}_asked"] = expansion.bound.numbers[0]
+    run.give("matched_set", members)
+    (row,) = run.statement(
+        "search/near.sql.j2", values,
+        table=scan_.table, tests=tests, group=group, time=scan_.time, retired=scan_.retired,
+        last=width(run.universe) - 1, expression=_expression(expansion), narrowed=narrowed or key > 0,
+        rows=_ROWS_A_MATCH * top,
+    ).to_pylist()  # fmt: skip
+    near = EntitySet.of_bytes(row["entities"], run.universe) & members
+    return near if len(near) >= top else members
 
 
 class _Rungs:
