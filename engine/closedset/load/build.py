@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from closedset import decimals
+from closedset import decimals, yaml_file
 from closedset.catalog import (
     Catalog,
     Placed,
@@ -35,6 +35,7 @@ from closedset.load.read.part import Unread, nearest
 from closedset.mapping import Entities, Map, Rows
 from closedset.pack import PERIOD, Pack, Relation, Slot
 from closedset.render import quoted, render
+from closedset.yaml_file import Place
 
 #: Characters that nobody sees: a soft hyphen, zero-width ones, direction marks, a byte order mark.
 _UNSEEN = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
@@ -133,21 +134,14 @@ def _entries(maps: dict[str, Map], by_name: dict[tuple[str, str], SourceTable]) 
 
 def _refuse_unknown_columns(maps: dict[str, Map], by_name: dict[tuple[str, str], SourceTable]) -> None:
     for source, mapping in maps.items():
-        named: list[tuple[str, str, str | None]] = []
-        for i, rows in enumerate(mapping.rows):
-            named += [(f"rows.{i}.entity", rows.table, rows.entity), (f"rows.{i}.name", rows.table, rows.name)]
-            named += [(f"rows.{i}.slots.{s}", rows.table, c.column) for s, c in rows.cells().items()]
-        for i, entities in enumerate(mapping.entities):
-            named += [(f"entities.{i}.entity", entities.table, entities.entity)]
-            named += [(f"entities.{i}.name", entities.table, entities.name)]
-        named += [("looked_at", said.table, said.column) for _, said in mapping.statements()]
-        for place, table, wanted in named:
+        faults: list[tuple[Place, str]] = []
+        for place, table, wanted in mapping.columns():
             columns = by_name[source, table].columns
-            if wanted is not None and wanted not in columns:
-                raise LoadRefused(
-                    f"map of {source}: {place}: table {table} has no column {wanted!r}{nearest(wanted, columns)}"
-                    f" (it has: {', '.join(columns)})"
-                )
+            if wanted not in columns:
+                has = f"(it has: {', '.join(columns)})"
+                faults.append((place, f"table {table} has no column {wanted!r}{nearest(wanted, columns)} {has}"))
+        if faults:
+            raise LoadRefused(yaml_file.said(faults, f"map of {source}", None), faults)
 
 
 def _entity_table(
@@ -262,7 +256,11 @@ def _place(
         table=table, cells=cells_table, entity=entity, entry=entry.number, slots=slots, dated=relation.dated,
         merged=merged, order=_order(entry),
     )  # fmt: skip
+    # Each dictionary holds a text once, so the joins lose and repeat nothing in any order; the written one is right,
+    # and looking for a better one among two hundred never ends.
+    con.execute("SET disabled_optimizers = 'join_order'").fetchall()
     ((loaded,),) = con.execute(sql, {"white_space": WHITE_SPACE}).fetchall()
+    con.execute("RESET disabled_optimizers").fetchall()
     if loaded < entry.table.rows:
         sql = render("load/unattributed.sql.j2", cells=cells_table, entity=entity, entry=entry.number)
         bound = {"white_space": WHITE_SPACE, "relation": name, "source": entry.source, "table": entry.rows.table}
