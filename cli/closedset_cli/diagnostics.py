@@ -13,9 +13,11 @@ DEBUG = "CLOSEDSET_DEBUG"
 
 
 class ExitCode(IntEnum):
-    """An answer with gaps is an answer: it exits 0 and says `licence: withheld`."""
+    """An answer with gaps is an answer: it exits 0 and says `licence: withheld`. Only a check, which is asked
+    whether a load loses anything, has an end of its own for that."""
 
     OK = 0
+    LOSSY = 1
     REFUSED = 2
     DIFFERS = 3
     UNAVAILABLE = 69

@@ -72,16 +72,16 @@ def load(
         loaded = load_export(
             store, pack, paths or [], mapping=map_file, sample=sample, accept_shrink=accept_shrink, keep=keep,
         )  # fmt: skip
-    aside = [] if sample else _aside(loaded, paths or [])
+    left = [] if sample else aside(loaded, paths or [])
     if output is Report.JSON:
         from closedset_cli.csv_lines import as_json
 
-        streams.reply(as_json(_record(loaded, aside), indent=2) + "\n")
+        streams.reply(as_json(record(loaded, left), indent=2) + "\n")
     else:
-        report(loaded, aside).send()
+        report(loaded, left, _said(loaded)).send()
 
 
-def _aside(loaded: "Loaded", paths: list[str]) -> list[str]:
+def aside(loaded: "Loaded", paths: list[str]) -> list[str]:
     """Files that were given and that no table of the map reads."""
     from closedset.load.read import found
 
@@ -101,7 +101,8 @@ def _notes(loaded: "Loaded") -> list[str]:
     return [note for t in loaded.catalog.tables if t.source == loaded.source for note in t.notes]
 
 
-def _record(loaded: "Loaded", aside: list[str]) -> dict[str, Any]:
+def record(loaded: "Loaded", aside: list[str]) -> dict[str, Any]:
+    """The load report as a record."""
     catalog, source = loaded.catalog, loaded.source
     return {
         "source": source,
@@ -127,12 +128,16 @@ def _record(loaded: "Loaded", aside: list[str]) -> dict[str, Any]:
     }
 
 
-def report(loaded: "Loaded", aside: list[str]) -> Sheet:
-    """The load report as a table."""
+def _said(loaded: "Loaded") -> str:
+    if loaded.unchanged:
+        return "unchanged: these bytes were loaded before"
+    return f"loaded as generation {loaded.catalog.generation}"
+
+
+def report(loaded: "Loaded", aside: list[str], said: str) -> Sheet:
+    """The load report as a table; `said` is what became of the load as a whole."""
     catalog, source = loaded.catalog, loaded.source
     sheet = Sheet()
-    new = f"loaded as generation {catalog.generation}"
-    said = "unchanged: these bytes were loaded before" if loaded.unchanged else new
     sheet.heading(f"source {source}", f" of pack {catalog.pack.pack}: {said}")
     sheet.line(f"universe {catalog.universe} entities", indent=2)
     others = [s for s in catalog.sources if s != source]

@@ -3,6 +3,7 @@
 A gap is never raised: it is a value in the reply (DESIGN section 7).
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -43,7 +44,14 @@ class PackRefused(ClosedsetError):
 
 
 class LoadRefused(ClosedsetError):
-    """An export that cannot be loaded as asked; the store keeps what it held."""
+    """An export that cannot be loaded as asked; the store keeps what it held.
+
+    `faults` are those that the map shows beside this export: each its place in the map and what is wrong there.
+    """
+
+    def __init__(self, text: str, faults: Sequence[tuple[tuple[str | int, ...], str]] = ()) -> None:
+        super().__init__(text)
+        self.faults = faults
 
 
 class LedgerRefused(ClosedsetError):

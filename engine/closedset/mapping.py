@@ -189,6 +189,33 @@ class Map(Declared):
             raise yaml_file.Faults(faults)
         return tables
 
+    def columns(self) -> list[tuple[yaml_file.Place, str, str]]:
+        """Every column the map names of its tables: (place in the map, table, column)."""
+        named: list[tuple[yaml_file.Place, str, str | None]] = []
+        for i, rows in enumerate(self.rows):
+            at: yaml_file.Place = ("rows", i)
+            named += [((*at, "entity"), rows.table, rows.entity), ((*at, "name"), rows.table, rows.name)]
+            named += [((*at, "slots", slot), rows.table, cell.column) for slot, cell in rows.slots.items()]
+            named += [((*at, "period", j), rows.table, cell.column) for j, cell in enumerate(rows.period or ())]
+            if isinstance(rows.looked_at, LookedAt):
+                named.append(((*at, "looked_at"), rows.looked_at.table, rows.looked_at.column))
+        for i, one in enumerate(self.entities):
+            at = ("entities", i)
+            named += [((*at, "entity"), one.table, one.entity), ((*at, "name"), one.table, one.name)]
+        named += [(("coverage", i), said.table, said.column) for i, said in enumerate(self.coverage)]
+        return [(place, table, column) for place, table, column in named if column is not None]
+
+    def place_of(self, table: str) -> yaml_file.Place:
+        """Where the map first names a table: its files, or what reads it."""
+        if table in self.files:
+            return ("files", table)
+        from_ = [(("rows", i, "from"), rows.table) for i, rows in enumerate(self.rows)]
+        from_ += [(("entities", i, "from"), one.table) for i, one in enumerate(self.entities)]
+        looked: list[tuple[yaml_file.Place, str]] = [(place, of) for place, of, _ in self.columns()]
+        selects: list[tuple[yaml_file.Place, bool]] = [(("tables", n), table in sql) for n, sql in self.tables.items()]
+        named = [(place, of == table) for place, of in [*from_, *looked]]
+        return next((place for place, names in [*named, *selects] if names), ())
+
     def statements(self) -> list[tuple[str, LookedAt]]:
         """Every coverage statement with its relation, in declared order."""
         by_rows = [(r.relation, r.looked_at) for r in self.rows if isinstance(r.looked_at, LookedAt)]
@@ -242,9 +269,14 @@ def _idle(place: yaml_file.Place, cell: Cell, kind: str) -> list[tuple[yaml_file
 
 def load(path: Path, pack: Pack) -> Map:
     """Read and validate a map against its pack. Refuses (PackRefused) with file and line of every fault."""
+    return with_lines(path, pack)[0]
+
+
+def with_lines(path: Path, pack: Pack) -> tuple[Map, dict[yaml_file.Place, int]]:
+    """The same, with the line of every place of the file: a load finds more faults beside the export."""
     raw, lines = yaml_file.read(path)
     mapping = yaml_file.validate_value(Map, raw, str(path), lines)
     faults = check(mapping, pack)
     if faults:
         raise PackRefused(yaml_file.said(faults, str(path), lines))
-    return mapping
+    return mapping, lines

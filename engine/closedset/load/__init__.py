@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from closedset import ledger, store
+from closedset import ledger, store, yaml_file
 from closedset import mapping as mapping_file
 from closedset import pack as pack_file
 from closedset.catalog import Catalog, Change, Drift, SourceTable
@@ -62,15 +62,20 @@ def load(
         if folder is None or not (folder / "map.yaml").is_file():
             raise LoadRefused(f"pack {the_pack.pack} has no map.yaml beside it; name one with --map FILE")
         mapping = folder / "map.yaml"
-    the_map = mapping_file.load(Path(mapping), the_pack)
+    the_map, lines = mapping_file.with_lines(Path(mapping), the_pack)
     if sample:
         if paths or folder is None or not (folder / "data").is_dir():
             raise LoadRefused("--sample loads a bundled pack's own export: give no path with it, and a bundled pack")
         paths = [folder / "data"]
     if not paths and not any(said.connection for said in the_map.files.values()):
         raise LoadRefused("nothing to load: give a folder, files or globs (or --sample for a bundled pack)")
-    with read.settled(export.choose(the_map, read.found(paths))) as chosen:
-        return _into(Path(path), the_pack, the_map, chosen, accept_shrink, keep)
+    try:
+        with read.settled(export.choose(the_map, read.found(paths))) as chosen:
+            return _into(Path(path), the_pack, the_map, chosen, accept_shrink, keep)
+    except LoadRefused as refused:
+        if not refused.faults:
+            raise
+        raise LoadRefused(yaml_file.said(refused.faults, str(mapping), lines), refused.faults) from None
 
 
 def _into(target: Path, the_pack: Pack, the_map: Map, chosen: Chosen, accept_shrink: bool, keep: int | None) -> Loaded:

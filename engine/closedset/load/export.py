@@ -21,8 +21,15 @@ def file_tables(mapping: Map) -> list[str]:
 
 
 def choose(mapping: Map, found: Sequence[Part]) -> Chosen:
-    """The files of each table, and notes on those left aside."""
-    return {name: read.choose(name, mapping, found) for name in file_tables(mapping)}
+    """The parts of each table, and notes on those left aside. Refuses a table that nothing fills."""
+    chosen: dict[str, tuple[list[Part], list[str]]] = {}
+    for name in file_tables(mapping):
+        try:
+            chosen[name] = read.choose(name, mapping, found)
+        except LoadRefused as refused:
+            faults = refused.faults or [(mapping.place_of(name), str(refused))]
+            raise LoadRefused(str(refused), faults) from None
+    return chosen
 
 
 def fingerprint(pack: Pack, mapping: Map, chosen: Chosen) -> tuple[str, dict[Part, Digest]]:

@@ -19,16 +19,20 @@ from closedset.render import quoted
 _ORDINAL = "(row) "
 
 
+def _refused(name: str, fault: str) -> LoadRefused:
+    return LoadRefused(f"tables.{name}: {fault}", [(("tables", name), fault)])
+
+
 def _parse(name: str, select: str) -> exp.Query:
     try:
         statements = [s for s in sqlglot.parse(select, dialect="duckdb") if s is not None]
     except sqlglot.errors.ParseError as error:
         fault = error.errors[0] if error.errors else {"line": 1, "description": str(error)}
-        raise LoadRefused(f"tables.{name}: line {fault['line']}: {fault['description']}") from None
+        raise _refused(name, f"line {fault['line']}: {fault['description']}") from None
     except sqlglot.errors.SqlglotError as error:
-        raise LoadRefused(f"tables.{name}: {str(error).splitlines()[0]}") from None
+        raise _refused(name, str(error).splitlines()[0]) from None
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
-        raise LoadRefused(f"tables.{name}: a table is defined by one SELECT, nothing else")
+        raise _refused(name, "a table is defined by one SELECT, nothing else")
     return statements[0]
 
 
@@ -39,14 +43,14 @@ def read_by(name: str, select: str) -> list[str]:
     names: dict[str, None] = {}
     for table in query.find_all(exp.Table):
         if not isinstance(table.this, exp.Identifier) or table.args.get("db"):
-            raise LoadRefused(
-                f"tables.{name}: {table.sql('duckdb')} is no table of this source: a map reads the export's files only"
+            raise _refused(
+                name, f"{table.sql('duckdb')} is no table of this source: a map reads the export's files only"
             )
         if table.name not in inside:
             names.setdefault(table.name)
     for lateral in query.find_all(exp.Lateral):
         if not isinstance(lateral.this, exp.Subquery):
-            raise LoadRefused(f"tables.{name}: {lateral.sql('duckdb')} is no table of this source")
+            raise _refused(name, f"{lateral.sql('duckdb')} is no table of this source")
     return list(names)
 
 
@@ -65,9 +69,7 @@ def define(
         if table.name in inside:
             continue
         if table.name not in files:
-            raise LoadRefused(
-                f"tables.{name}: {table.name} is no file table of source {source}{nearest(table.name, list(files))}"
-            )
+            raise _refused(name, f"{table.name} is no file table of source {source}{nearest(table.name, list(files))}")
         if not table.alias:
             table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name, quoted=True)))
     traced = _traced(query, files, inside)
@@ -93,7 +95,7 @@ def define(
         con.execute(f"CREATE TABLE {quoted(cells)} AS SELECT {kept}{places} FROM ({text}) ORDER BY {order}").fetchall()
         (rows,) = con.execute(f"SELECT count(*) FROM {quoted(cells)}").fetchall()[0]
     except duckdb.Error as error:
-        raise LoadRefused(f"tables.{name}: {str(error).splitlines()[0]}") from None
+        raise _refused(name, str(error).splitlines()[0]) from None
     by_fold = {c.lower(): c for c in columns}
     return SourceTable(
         source=source, table=name, cells=cells, columns=list(columns), rows=rows, select=select,
@@ -110,9 +112,10 @@ def _refuse_twins(name: str, outputs: Sequence[str]) -> None:
     seen: dict[str, str] = {}
     for output in outputs:
         if seen.setdefault(output.lower(), output) != output or outputs.count(output) > 1:
-            raise LoadRefused(
-                f"tables.{name}: two columns of the SELECT are called {output!r}; give one another name (`AS`), "
-                "or list the columns instead of `*`"
+            raise _refused(
+                name,
+                f"two columns of the SELECT are called {output!r}; give one another name (`AS`), "
+                "or list the columns instead of `*`",
             )
 
 

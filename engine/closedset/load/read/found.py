@@ -87,9 +87,19 @@ def choose(table: str, mapping: "Map", found: Sequence[Part]) -> tuple[list[Part
         raise LoadRefused(f"table {table}: no file {' or '.join(patterns)} among what was given: {have}")
     kept, notes = _once(table, chosen)
     for option, message in idle(said, [part.kind for part in kept]):
-        raise LoadRefused(f"map of {mapping.source}: files.{table}.{option}: {message} ({kept[0].name})")
+        raise _refused(mapping.source, table, option, f"{message} ({kept[0].name})")
     wanted, entity = _named(table, mapping)
     return [replace(p, options=said, wanted=wanted, entity=entity) for p in kept], notes
+
+
+def _refused(source: str, table: str, option: str, fault: str) -> LoadRefused:
+    return LoadRefused(f"map of {source}: files.{table}.{option}: {fault}", [(("files", table, option), fault)])
+
+
+def tables(part: Part) -> list[Part]:
+    """What holds rows in a part: each table of a database, each sheet of a workbook, or the part itself."""
+    inside = _INSIDE.get(part.kind)
+    return [replace(part, inside=name) for name in inside(part)] if inside else [part]
 
 
 def _chosen(table: str, said: TableFiles, source: str, found: Sequence[Part]) -> list[Part]:
@@ -97,10 +107,9 @@ def _chosen(table: str, said: TableFiles, source: str, found: Sequence[Part]) ->
     if said.connection is not None:
         uri = os.environ.get(said.connection)
         if not uri or not uri.startswith(tuple(f"{s}://" for s in postgres.SCHEMES)):
-            raise LoadRefused(
-                f"map of {source}: files.{table}.connection: the environment variable {said.connection} "
-                f"{'is not set' if not uri else 'holds no PostgreSQL URI'}; it must hold postgresql://…"
-            )
+            fault = "is not set" if not uri else "holds no PostgreSQL URI"
+            message = f"the environment variable {said.connection} {fault}; it must hold postgresql://…"
+            raise _refused(source, table, "connection", message)
         return [_entered(table, said, _server(uri))]
     inside = said.table is not None or said.sheet is not None
     if not inside or said.file:
