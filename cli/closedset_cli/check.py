@@ -19,7 +19,7 @@ def check(
 ) -> int:
     """See what a load would do, and load nothing.
 
-    Prints the load's report and ends with 0 if every row and cell would count, with 1 if something would be lost
+    Prints the load's report and ends with 0 if every row and cell would count, with 4 if something would be lost
     (rows withheld or unattributed, cells unreadable or on no term), with 2 if the load would be refused.
     """
     from closedset.load.dry_run import dry_run, losses

@@ -13,13 +13,13 @@ DEBUG = "CLOSEDSET_DEBUG"
 
 
 class ExitCode(IntEnum):
-    """An answer with gaps is an answer: it exits 0 and says `licence: withheld`. Only a check, which is asked
-    whether a load loses anything, has an end of its own for that."""
+    """An answer with gaps is an answer: it exits 0 and says `licence: withheld`. What is asked whether all is well
+    has an end of its own for "no"; never 1, which is how a Python ends that could not even start."""
 
     OK = 0
-    LOSSY = 1
     REFUSED = 2
     DIFFERS = 3
+    LOSSY = 4
     UNAVAILABLE = 69
     BROKEN = 70
     INTERRUPTED = 130

@@ -18,8 +18,8 @@ from closedset_cli.interrupts import Interrupts
 #: The sub-commands in the order help lists them: each is the function of that name in the file of that name, or the
 #: group of that name where a command has commands of its own.
 COMMANDS = (
-    "demo", "load", "loads", "diff", "gc", "rejects", "search", "schema", "vocab", "correct", "merge", "coverage",
-    "receipt", "verify", "explain", "eval",
+    "demo", "init", "check", "load", "loads", "diff", "gc", "rejects", "search", "schema", "vocab", "correct", "merge",
+    "coverage", "receipt", "verify", "explain", "eval",
 )  # fmt: skip
 
 
@@ -28,8 +28,8 @@ def app(commands: Sequence[str] = COMMANDS) -> typer.Typer:
     built = typer.Typer(
         name="closedset",
         help='Answers "all of them" questions over exported tables, and says whether the answer is all of them.',
-        epilog="Exit codes: 0 answered (gaps included), 2 refused, 3 not as it was (verify), 69 unavailable, 70 broken, "
-        "130 interrupted.",
+        epilog="Exit codes: 0 answered (gaps included), 2 refused, 3 not as it was (verify), 4 would lose something "
+        "(check), 69 unavailable, 70 broken, 130 interrupted.",
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,

@@ -14,7 +14,7 @@ from closedset.catalog import SourceFile, SourceTable, kept_as
 from closedset.errors import LoadRefused
 from closedset.load.read import arrow, csv_file, duckdb_file, excel, json_file, lake, parquet, postgres, sqlite
 from closedset.load.read.cells import Cells
-from closedset.load.read.found import choose, found
+from closedset.load.read.found import choose, found, tables
 from closedset.load.read.part import Part, Unread, nearest
 from closedset.render import quoted
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Chosen", "Digest", "Part", "Unread", "choose", "digest", "found", "keep", "nearest", "read", "settled", "stamp",
+    "tables",
 ]  # fmt: skip
 
 _FILL: dict[str, Callable[[Cells, Part], tuple[int, list[Unread]]]] = {
