@@ -39,7 +39,7 @@ def test_help_and_version_import_nothing_heavy(arguments: tuple[str, ...]) -> No
     assert not command(*arguments) & HEAVY
 
 
-@pytest.mark.parametrize("name", ["demo", "load", "search", "schema", "vocab", "explain"])
+@pytest.mark.parametrize("name", ["demo", "load", "search", "schema", "vocab", "explain", "init", "check"])
 def test_the_help_of_a_command_imports_nothing_heavy(name: str) -> None:
     # The option parser itself builds its converters with pydantic.
     assert not command(name, "--help") & (HEAVY - {"pydantic"})

@@ -448,6 +448,24 @@ def test_every_kind_of_export_is_drafted_alike(tmp_path: Path) -> None:
         assert [r.loaded for r in loads(folder).reports] == [40] * len(relations)
 
 
+def test_what_lies_nested_in_a_document_is_a_question(tmp_path: Path) -> None:
+    documents = [
+        {"person_id": "p1", "home": {"city": "Bern"}, "roles": [{"title": "VP", "from": "2020"}], "tags": ["a", "b"]},
+        {"person_id": "p2", "home": {"city": "Basel"}, "roles": [], "tags": []},
+    ]
+    (tmp_path / "people.json").write_text(json.dumps(documents), encoding="utf-8")
+    proposed = proposal.propose([tmp_path], "x")
+    assert "people.home: objects: in the map, name a field as a column of its own, such as home.FIELD" in (
+        proposed.questions
+    )
+    assert "people.roles: lists of rows: make them a table of their own, with a path under files in the map" in (
+        proposed.questions
+    )
+    the_pack, *_ = drafted(tmp_path)
+    assert {s.type for s in the_pack.relations["people"].slots.values()} == {"text"}
+    assert loads(tmp_path).universe == 2
+
+
 def test_what_cannot_be_read_is_left_aside_and_said(tmp_path: Path) -> None:
     folder = lay(tmp_path / "e", t=column(["a", "b"]), twice=[["person_id", "x", "X"], ["1", "a", "b"]])
     (folder / "empty.csv").write_bytes(b"")

@@ -175,7 +175,7 @@ def test_every_kind_of_end_has_its_exit_code() -> None:
         (PipeClosed(), False, ExitCode.OK),
     ]
     assert [(diagnostics.ended(e, i)[0], e) for e, i, _ in ends] == [(code, e) for e, _, code in ends]
-    assert [int(code) for code in ExitCode] == [0, 2, 69, 70, 130]
+    assert [int(code) for code in ExitCode] == [0, 2, 3, 4, 69, 70, 130]
 
 
 REFUSED = [
@@ -258,7 +258,7 @@ def test_the_bare_command_is_its_help_and_every_command_explains_itself() -> Non
     bare = run()
     assert (bare.code, bare.err) == (0, "")
     assert bare.out == run("--help").out
-    for name in ("demo", "load", "search", "schema", "explain"):
+    for name in ("demo", "init", "check", "load", "search", "schema", "vocab", "explain"):
         assert f"  {name} " in bare.out
         told = run(name, "--help")
         assert told.code == 0

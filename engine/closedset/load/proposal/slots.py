@@ -64,6 +64,9 @@ def proposed(column: Column, place: str) -> Proposed:
     notes = [*_filled(column)]
     if not column.filled:
         return Proposed(column, "text", notes=tuple(notes))
+    nested = _nested(column)
+    if nested:
+        return Proposed(column, "text", notes=(*notes, nested), question=f"{place}: {nested}")
     said = words(column.name)
     marks = ", ".join(repr(text) for text, _ in column.markers)
     date, wrong = _date(column, said)
@@ -89,6 +92,16 @@ def proposed(column: Column, place: str) -> Proposed:
 def _asked(column: Column, note: str, question: str) -> Proposed:
     """The same as text, with what else it might be: no vocabulary is drafted of what may be dates or numbers."""
     return Proposed(column, "text", notes=(*_filled(column), f"perhaps {note}"), question=question)
+
+
+def _nested(column: Column) -> str:
+    """What to do with a column that holds lists or objects, as JSON."""
+    texts = [text for text, _ in column.top if text not in ("[]", "{}")]
+    if texts and all(text.startswith("[{") and text.endswith("}]") for text in texts):
+        return "lists of rows: make them a table of their own, with a path under files in the map"
+    if texts and all(text.startswith('{"') and text.endswith("}") for text in texts):
+        return f"objects: in the map, name a field as a column of its own, such as {column.name}.FIELD"
+    return ""
 
 
 def _filled(column: Column) -> Iterator[str]:
