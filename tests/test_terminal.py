@@ -15,6 +15,7 @@ import struct
 import subprocess
 import sys
 import termios
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,8 +89,17 @@ def run(*arguments: str, stdin: str = "", env: Mapping[str, str] | None = None) 
     return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def on_terminal(*arguments: str, columns: int = 400, env: Mapping[str, str] | None = None) -> tuple[int, str]:
-    """Run with stdin, stdout and stderr on a pseudo-terminal; give the exit code and everything it showed."""
+#: What shows that something takes long: drawn with the cursor hidden, and wiped.
+PROGRESS = re.compile(r"\x1b\[\?25l.*?\x1b\[\?25h(\r?\x1b\[\d*[AK])*", re.DOTALL)
+
+
+def on_terminal(
+    *arguments: str, columns: int = 400, env: Mapping[str, str] | None = None, progress: bool = False
+) -> tuple[int, str]:
+    """Run with stdin, stdout and stderr on a pseudo-terminal; give the exit code and everything it showed.
+
+    What it did meanwhile is left out, but with `progress`: it shows only where the machine is slow.
+    """
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     process = subprocess.Popen(
@@ -107,7 +117,8 @@ def on_terminal(*arguments: str, columns: int = 400, env: Mapping[str, str] | No
             break
         shown += block
     os.close(leader)
-    return process.wait(timeout=60), shown.decode().replace("\r\n", "\n")
+    said = shown.decode()
+    return process.wait(timeout=60), (said if progress else PROGRESS.sub("", said)).replace("\r\n", "\n")
 
 
 @pytest.fixture(scope="module")
@@ -524,12 +535,51 @@ def test_nothing_is_cut_where_the_terminal_is_narrow(roster: str) -> None:
     assert "…" not in shown
 
 
-def test_progress_is_shown_only_to_a_person(tmp_path: Path) -> None:
-    quiet = run("load", str(tmp_path / "a"), "--pack", "roster", "--sample")
-    code, shown = on_terminal("load", str(tmp_path / "b"), "--pack", "roster", "--sample")
-    assert (quiet.code, quiet.err, code) == (0, "", 0)
+SLOW_MAP = """
+source: notes
+tables:
+  slow: SELECT a.who FROM notes AS a, notes AS b WHERE md5(a.who || b.who) = 'none'
+rows:
+  - {relation: note, from: notes, entity: who, slots: {text: text}, looked_at: {listed: slow.who}}
+"""
+
+
+def slow_export(folder: Path, rows: int) -> Sequence[str]:
+    """The command line of a load whose map joins a table with itself: rows times rows hashes."""
+    folder.mkdir(exist_ok=True)
+    (folder / "pack.yaml").write_text(HOSTILE_PACK, encoding="utf-8")
+    (folder / "map.yaml").write_text(SLOW_MAP, encoding="utf-8")
+    (folder / "notes.csv").write_text("who,text\n" + "".join(f"w{i},t\n" for i in range(rows)), encoding="utf-8")
+    return "load", str(folder / "s"), "--pack", str(folder / "pack.yaml"), str(folder)
+
+
+def test_progress_is_shown_only_to_a_person_and_only_of_what_takes_a_second(tmp_path: Path) -> None:
+    code, shown = on_terminal(*slow_export(tmp_path, 5000), progress=True)
+    assert code == 0
+    assert re.search(r"loading .*, table slow: its SELECT, (\d+%, )?\d+ s", ANSI.sub("", shown))
+    quiet = run(*slow_export(tmp_path / "again", 5000))
+    assert (quiet.code, quiet.err) == (0, "")
     assert "loading" not in quiet.out
-    assert "loading" in shown
+    assert "loading" not in on_terminal(*slow_export(tmp_path, 5000))[1]
+
+
+def test_ctrl_c_in_the_middle_of_a_load_leaves_the_store_as_it_was(tmp_path: Path) -> None:
+    store = tmp_path / "s"
+    assert run(*slow_export(tmp_path, 10)).code == 0
+    before = {f.relative_to(store): f.stat().st_size for f in store.rglob("*") if f.is_file()}
+    process = subprocess.Popen(
+        [*COMMAND, *slow_export(tmp_path, 60_000)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
+    )  # fmt: skip
+    while not (store / "generations" / "2.duckdb").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (ExitCode.INTERRUPTED, b"", b"")
+    assert {f.relative_to(store): f.stat().st_size for f in store.rglob("*") if f.is_file()} == before
+    assert run("loads", str(store)).out.count("\n") == 2
 
 
 @pytest.mark.parametrize("output", ["table", "json", "jsonl"])

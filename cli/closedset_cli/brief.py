@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from closedset_cli import streams
+from closedset_cli import progress, streams
 from closedset_cli.diagnostics import UsageRefused
 from closedset_cli.sheet import Cell, Sheet
 
@@ -49,7 +49,7 @@ class Environment:
     def __call__(self, brief: str, tool: dict[str, Any]) -> "Said":
         from closedset.brief.messages import Messages
 
-        with streams.progress("the model reads the brief"):
+        with progress.shown("the model reads the brief"):
             return Messages.of_environment()(brief, tool)
 
 

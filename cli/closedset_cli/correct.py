@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from closedset_cli import amended, streams
+from closedset_cli import amended, progress
 from closedset_cli.amended import By, Listed, Output, Reason, Store
 from closedset_cli.format import Report
 
@@ -40,7 +40,7 @@ def correct(
         amended.listing(amend.entries(store, Correction), "correction", output)
         return
     who = amended.who(by)
-    with streams.progress(f"correcting {store}"):
+    with progress.shown(f"correcting {store}"):
         if undo is not None:
             done = amend.undo(store, Correction, undo, by=who, reason=reason or "")
         else:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from closedset_cli import amended, streams
+from closedset_cli import amended, progress
 from closedset_cli.amended import By, Output, Reason, Store
 from closedset_cli.diagnostics import UsageRefused
 from closedset_cli.format import Report
@@ -42,7 +42,7 @@ def declare(
         raise UsageRefused("say who was looked at, in one way: --entity ID …, --file FILE, or --every")
     ids = None if every else _lines(file) if file is not None else dict.fromkeys(entity or [], "--entity")
     who, why = amended.who(by), amended.why(reason)
-    with streams.progress(f"declaring coverage in {store}"):
+    with progress.shown(f"declaring coverage in {store}"):
         done = amend.look(store, relation, ids, by=who, reason=why)
     amended.report(done, output)
 
@@ -60,7 +60,7 @@ def withdraw(
     from closedset.load import amend
 
     who = amended.who(by)
-    with streams.progress(f"withdrawing coverage in {store}"):
+    with progress.shown(f"withdrawing coverage in {store}"):
         done = amend.undo(store, Looked, number, by=who, reason=reason or "")
     amended.report(done, output)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from closedset_cli import answer, streams, words
+from closedset_cli import answer, progress, streams, words
 from closedset_cli.sheet import Sheet
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def demo() -> None:
         from closedset.load import load
         from closedset.reply_full import FullReply
 
-        with streams.progress("loading the bundled export"):
+        with progress.shown("loading the bundled export"):
             catalog = load(Path(folder) / _STORE, _PACK, sample=True).catalog
         with closedset.open(Path(folder) / _STORE) as store:
             reply = store.search(request)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from closedset_cli import request, streams, words
+from closedset_cli import progress, request, streams, words
 from closedset_cli.diagnostics import UsageRefused
 from closedset_cli.format import Format
 from closedset_cli.sheet import Cell, Sheet
@@ -60,7 +60,8 @@ def diff(
     from closedset.diff import Comparison
 
     with closedset.open(store) as opened, opened.held(former, latter) as both:
-        found = Comparison(*both, asked)
+        with progress.shown(f"comparing in {store}"):
+            found = Comparison(*both, asked)
         if output is Format.TABLE:
             _table(found, _SHOWN if limit is None else limit)
         else:

@@ -6,18 +6,20 @@ import threading
 import time
 from types import FrameType
 
+from closedset_cli import progress
 from closedset_cli.diagnostics import ExitCode
 
 #: How long the command may take to put things away after Ctrl-C.
 GRACE_S = 2.0
+_AGAIN_S = 0.05
 
 
 class Interrupts:
     """`seen`: Ctrl-C was pressed, so what is raised after it (a library's own error, too) is its echo.
 
     Python raises KeyboardInterrupt only between its own instructions, and one SQL statement may be a minute
-    long. A command that has not ended in time is therefore left where it is: a store survives that by design,
-    since what is loaded counts only once `CURRENT` names it.
+    long: it is interrupted from beside. A command that has not ended in time is left where it is, its half-done work
+    undone: a store survives that by design, since what is loaded counts only once `CURRENT` names it.
     """
 
     def __init__(self) -> None:
@@ -36,5 +38,9 @@ class Interrupts:
 
     def _leave(self, reader: int) -> None:
         if os.read(reader, 1):
-            time.sleep(GRACE_S)
+            ends = time.monotonic() + GRACE_S
+            while time.monotonic() < ends:
+                progress.interrupt()
+                time.sleep(_AGAIN_S)
+            progress.abandon()
             os._exit(ExitCode.INTERRUPTED)

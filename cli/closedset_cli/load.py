@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from closedset_cli import streams, words
+from closedset_cli import progress, streams, words
 from closedset_cli.diagnostics import UsageRefused
 from closedset_cli.format import Report
 from closedset_cli.sheet import Cell, Sheet
@@ -68,7 +68,7 @@ def load(
         raise UsageRefused(f"--pack is missing: name a pack.yaml, or one that is bundled: {', '.join(bundled())}")
     from closedset.load import load as load_export
 
-    with streams.progress(f"loading {store}"):
+    with progress.shown(f"loading {store}"):
         loaded = load_export(
             store, pack, paths or [], mapping=map_file, sample=sample, accept_shrink=accept_shrink, keep=keep,
         )  # fmt: skip

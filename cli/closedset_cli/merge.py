@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from closedset_cli import amended, streams
+from closedset_cli import amended, progress
 from closedset_cli.amended import By, Listed, Output, Reason, Store
 from closedset_cli.format import Report
 
@@ -33,7 +33,7 @@ def merge(
         amended.listing(amend.entries(store, Merge), "merge", output)
         return
     who = amended.who(by)
-    with streams.progress(f"merging in {store}"):
+    with progress.shown(f"merging in {store}"):
         if undo is not None:
             done = amend.undo(store, Merge, undo, by=who, reason=reason or "")
         else:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from closedset_cli import brief as briefs
-from closedset_cli import request, streams
+from closedset_cli import progress, request, streams
 from closedset_cli.diagnostics import UsageRefused
 from closedset_cli.format import Format
 
@@ -102,7 +102,8 @@ def _save(store: "Store", asked: dict[str, Any], model: "Model | None", file: st
 def _answer(store: "Store", asked: dict[str, Any], output: Format, model: "Model | None") -> None:
     from closedset.reply_full import FullReply
 
-    reply = store.search(asked, model)
+    with progress.shown("asking"):
+        reply = store.search(asked, model)
     if output is Format.JSON:
         from closedset_cli.printable import json_safe
 
@@ -163,9 +164,11 @@ def _the_set(store: "Store", asked: dict[str, Any], the_set: TheSet, output: For
     from closedset.reply_full import FullReply
     from closedset_cli import suggestion, whole_set
 
-    reply = store.search({**asked, "limit": 1, "list_limit": 0}, model)
+    with progress.shown("asking"):
+        reply = store.search({**asked, "limit": 1, "list_limit": 0}, model)
+        partition = store.partition(asked, model)
     assert isinstance(reply, FullReply)
-    whole_set.send(store.partition(asked, model), the_set.value, output, reply.coverage.narrowed_by or [])
+    whole_set.send(partition, the_set.value, output, reply.coverage.narrowed_by or [])
     streams.finish()
     suggestion.near_names(store.catalog.pack, reply)
     suggestion.warrant(reply, whole=True)
@@ -175,7 +178,8 @@ def _absence(store: "Store", asked: dict[str, Any], output: Format, model: "Mode
     from closedset.reply_full import FullReply
     from closedset_cli import absence, suggestion
 
-    reply = store.search(asked, model)
+    with progress.shown("asking"):
+        reply = store.search(asked, model)
     assert isinstance(reply, FullReply)
     absence.send(reply, output)
     _talk(store, reply, Format.TABLE)

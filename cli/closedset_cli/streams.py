@@ -2,8 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import NoReturn
 
 from closedset_cli.diagnostics import PipeClosed
@@ -62,16 +61,3 @@ def talk(text: str) -> None:
 def colour() -> bool:
     """Whether the reply may be coloured: only on a terminal that takes it, and when nobody objects."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-@contextmanager
-def progress(doing: str) -> Iterator[None]:
-    """Show that something is under way: on stderr, only when a person is looking."""
-    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        yield
-        return
-    from rich.console import Console
-    from rich.text import Text
-
-    with Console(stderr=True).status(Text(printable(doing))):
-        yield

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from closedset_cli import streams, words
+from closedset_cli import progress, streams, words
 from closedset_cli.diagnostics import ExitCode, UsageRefused
 from closedset_cli.format import Report
 from closedset_cli.sheet import Cell, Sheet
@@ -43,7 +43,7 @@ def verify(
 
     if against and sample is not None:
         raise UsageRefused("--sample beside --against: a live export is always read whole; leave one out")
-    with streams.progress(f"verifying {store}"):
+    with progress.shown(f"verifying {store}"):
         found: list[Compared] | Verified
         if against:
             found = engine.against(store, against, source)

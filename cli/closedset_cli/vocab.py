@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from closedset_cli import amended, streams, words
+from closedset_cli import amended, progress, streams, words
 from closedset_cli.amended import By, Listed, Output, Reason, Store
 from closedset_cli.format import Listing, Report
 from closedset_cli.sheet import Cell, Sheet
@@ -98,7 +98,7 @@ def place(
         amended.listing(amend.entries(store, Placement), "placement", output)
         return
     who = amended.who(by)
-    with streams.progress(f"placing in {store}"):
+    with progress.shown(f"placing in {store}"):
         if undo is not None:
             done = amend.undo(store, Placement, undo, by=who, reason=reason or "")
         else:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from closedset import causes, request
+from closedset import causes, progress, request
 from closedset.catalog import Change
 from closedset.causes import Cause
 from closedset.errors import Broken, RequestRefused
@@ -69,7 +69,11 @@ class Comparison:
                 "a brief may be compiled in two ways, and the answers would differ for that",
                 fix="save what it becomes (search --save-request FILE) and compare by that request",
             )
-        self._former, self._latter = Side(former, asked), Side(latter, asked)
+        progress.step(f"asking generation {former.catalog.generation}")
+        self._former = Side(former, asked)
+        progress.step(f"asking generation {latter.catalog.generation}")
+        self._latter = Side(latter, asked)
+        progress.step("comparing")
         self._latter.run.give_table("former", self._former.partition())
         self._latter.run.give_table("latter", self._latter.partition())
         self._changed = self._latter.run.statement("diff/changed.sql.j2")

@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from closedset import progress
 from closedset.catalog import Catalog
 from closedset.entity_set import EntitySet
 from closedset.errors import Broken
@@ -27,6 +28,7 @@ class Run:
         self.steps: list[Step] = []
         self._generation = generation
         self._cursor = generation.cursor()
+        progress.watch(self._cursor)
         self._sets: dict[str, int] = {}
 
     @property

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 
-from closedset import store
+from closedset import progress, store
 from closedset.catalog import Catalog, SourceTable, kept_as
 from closedset.errors import LoadRefused
 from closedset.fold import WHITE_SPACE
@@ -70,6 +70,7 @@ def against(path: str | Path, paths: Sequence[str | Path], source: str | None = 
         catalog = opened.catalog
         mapping = catalog.maps[_named(catalog, source)]
         con = store.connect(Path(folder) / "live.duckdb", read_only=False)
+        progress.watch(con)
         try:
             for database, file in catalog.kept.items():
                 store.attach(con, store.cells_file(target, file), database)
@@ -112,6 +113,7 @@ def _compared(
     unread: Sequence[str],
     faults: Sequence[Unread],
 ) -> Compared:
+    progress.step(f"table {former.table}: row by row")
     common = [c for c in former.columns if c in live.columns]
     if not common:
         raise LoadRefused(

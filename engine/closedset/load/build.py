@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from closedset import decimals, yaml_file
+from closedset import decimals, progress, yaml_file
 from closedset.catalog import (
     Catalog,
     Placed,
@@ -79,6 +79,7 @@ def build(
     _refuse_unknown_columns(maps, by_name)
     for entry in entries:
         lost.withhold(con, entry, unread, by_name)
+    progress.step("numbering the entities")
     universe, map_version, merged = _entity_table(con, maps, by_name, state, force)
     stored = {name: StoredRelation() for name in pack.relations}
     reports: list[RowsReport] = []
@@ -86,8 +87,10 @@ def build(
     for name, relation in pack.relations.items():
         mine = [e for e in entries if e.rows.relation == name]
         if mine:
+            progress.step(f"relation {name}")
             stored[name], said = _relation(con, pack, maps, name, relation, mine, surfaces, merged > 0)
             reports.extend(said)
+    progress.step("coverage")
     _write_surfaces(con, surfaces)
     row_tables = {name: relation.table for name, relation in stored.items() if relation.table}
     for name, count in correction.retire(con, row_tables, entries, state, force).items():

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 
+from closedset import progress
 from closedset.catalog import FORMAT
 from closedset.errors import LoadRefused
 from closedset.load import read, tables
@@ -40,6 +41,7 @@ def fingerprint(pack: Pack, mapping: Map, chosen: Chosen) -> tuple[str, dict[Par
     by_place: dict[str, Digest] = {}
     for name, (parts, _) in chosen.items():
         for part in parts:
+            progress.step(f"hashing {part.name}")
             # Two tables may lie in one file.
             by_place[part.place] = digests[part] = by_place.get(part.place) or read.digest(part)
             digest.update(f"\0{name}\0{part.name}\0{digests[part].sha256}".encode())

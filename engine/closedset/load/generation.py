@@ -9,7 +9,7 @@ from typing import Literal
 
 import duckdb
 
-from closedset import store
+from closedset import progress, store
 from closedset.catalog import Catalog
 from closedset.errors import LoadRefused
 from closedset.render import quoted
@@ -58,12 +58,14 @@ class Draft:
 
     def publish(self, catalog: Catalog) -> None:
         """Write the catalog, make everything durable, move `CURRENT`, and drop what nobody needs any more."""
+        progress.step("writing it down")
         self.con.execute("CREATE TABLE catalog (record VARCHAR)").fetchall()
         self.con.execute("INSERT INTO catalog VALUES (?)", [catalog.model_dump_json(by_alias=True)]).fetchall()
         self.con.execute("CHECKPOINT").fetchall()
         self.con.close()
         written = f"{self.number}_"
         fresh = [store.cells_file(self.path, n) for n in self.kept.values() if n.startswith(written)]
+        progress.settle()
         store.publish(self.path, self.number, fresh)
         forget(self.path, catalog.keep)
 
@@ -75,15 +77,20 @@ def begun(path: Path, before: Catalog | None) -> Iterator[Draft]:
     file = store.generation_file(path, number)
     clear(file)
     draft = Draft(store.connect(file, read_only=False), path, number, before)
+
+    def undo() -> None:
+        if store.current(path) != number:
+            clear(file)
+            for left in (path / store.CELLS).glob(f"{number}_*"):
+                clear(left)
+
+    progress.watch(draft.con, undo)
     try:
         draft.con.execute(f"SET memory_limit = '{_MEMORY}'").fetchall()
         yield draft
     except BaseException:
         draft.con.close()
-        if store.current(path) != number:
-            clear(file)
-            for left in (path / store.CELLS).glob(f"{number}_*"):
-                clear(left)
+        undo()
         raise
     finally:
         draft.con.close()

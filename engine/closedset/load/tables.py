@@ -11,6 +11,7 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
+from closedset import progress
 from closedset.catalog import Origin, SourceTable, kept_as
 from closedset.errors import LoadRefused
 from closedset.load.read.part import nearest
@@ -84,6 +85,7 @@ def define(
             table.set("db", exp.to_identifier(database[0], quoted=True) if database else None)
     text = query.sql("duckdb")
     ordinals = {origin.ordinal for origin in traced.values()}
+    progress.step(f"table {name}: its SELECT")
     try:
         outputs = [d[0] for d in con.execute(f"DESCRIBE {text}").fetchall()]
         columns = {_as_named(c): c for c in outputs if c not in ordinals}

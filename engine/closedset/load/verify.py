@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 
-from closedset import ledger, store
+from closedset import ledger, progress, store
 from closedset.catalog import Catalog, SourceTable, kept_as
 from closedset.load import build
 from closedset.load.read import Unread
@@ -47,6 +47,7 @@ def verify(path: str | Path, source: str | None = None) -> Verified:
     with store.Store(target) as opened, tempfile.TemporaryDirectory(prefix="closedset-") as folder:
         catalog = opened.catalog
         con = store.connect(Path(folder) / "derived.duckdb", read_only=False)
+        progress.watch(con)
         try:
             store.attach(con, store.generation_file(target, catalog.generation), _HELD)
             for database, file in catalog.kept.items():
@@ -63,6 +64,7 @@ def verify(path: str | Path, source: str | None = None) -> Verified:
 def _cells(con: duckdb.DuckDBPyConnection, catalog: Catalog, table: SourceTable) -> Iterator[Difference]:
     """The kept cells of one table by themselves: as many rows as were read, passed columns the same as in the file."""
     name = f"table {table.table} ({table.source})"
+    progress.step(f"{name}: its cells")
     ((held,),) = con.execute(f"SELECT count(*) FROM {quoted(table.cells)}").fetchall()
     of_files = sum(f.rows - f.unreadable for f in table.files) if table.files else table.rows
     if not held == table.rows == of_files:
@@ -143,6 +145,7 @@ def _tables(con: duckdb.DuckDBPyConnection) -> Iterator[Difference]:
 def _rows(
     con: duckdb.DuckDBPyConnection, relation: str, table: str, mine: list[int], entries: list[tuple[str, Any]]
 ) -> Iterator[Difference]:
+    progress.step(f"relation {relation}: row by row")
     stored, derived = (_HELD, "main", table), ("main", table)
     columns = [row[0] for row in con.execute(f"DESCRIBE {quoted(stored)}").fetchall()]
     if columns != [row[0] for row in con.execute(f"DESCRIBE {quoted(derived)}").fetchall()]:

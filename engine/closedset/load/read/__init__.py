@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from closedset import progress
 from closedset.catalog import SourceFile, SourceTable, kept_as
 from closedset.errors import LoadRefused
 from closedset.load.read import arrow, csv_file, duckdb_file, excel, json_file, lake, parquet, postgres, sqlite
@@ -120,7 +121,8 @@ def read(
     records: list[SourceFile] = []
     unread: list[Unread] = []
     had: list[list[str]] = []
-    for part, sha256 in zip(parts, digests, strict=True):
+    for number, (part, sha256) in enumerate(zip(parts, digests, strict=True), 1):
+        progress.step(f"table {table}: reading {part.name} ({number} of {len(parts)})")
         count, faults = _FILL[part.kind](kept, part)
         had.append(kept.latest)
         unread.extend(faults)
