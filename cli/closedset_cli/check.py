@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from closedset_cli import streams, words
+from closedset_cli import progress, streams, words
 from closedset_cli.diagnostics import ExitCode
 from closedset_cli.format import Report
 
@@ -24,7 +24,7 @@ def check(
     """
     from closedset.load.dry_run import dry_run, losses
 
-    with streams.progress(f"checking {', '.join(paths)}"):
+    with progress.shown(f"checking {', '.join(paths)}"):
         loaded = dry_run(pack, map_file, paths)
     lost = losses(loaded.catalog)
     figures = {

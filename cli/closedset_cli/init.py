@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from closedset_cli import streams, words
+from closedset_cli import progress, words
 from closedset_cli.sheet import Cell, Sheet
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def init(
 
     folder = Path(out) if out is not None else _folder(paths[0])
     proposal.refuse_existing(folder)
-    with streams.progress(f"reading {', '.join(paths)}"):
+    with progress.shown(f"reading {', '.join(paths)}"):
         proposed = proposal.propose(paths, name if name is not None else _folder(paths[0]).resolve().name, entity)
     written = proposal.write(proposed, folder)
     _sheet(proposed, written, paths).send()
