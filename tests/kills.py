@@ -20,7 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import cycle, islice
+from itertools import cycle
 from pathlib import Path
 
 from tests import acts
@@ -45,9 +45,11 @@ SCRIPT: tuple[tuple[str, ...], ...] = (
 
 @dataclass
 class Tally:
-    """What the kills met: `held` counts (act, as what the store answered); `took` is how long each act takes alone."""
+    """What the kills met: `held` counts (act, as what the store answered); `took` is how long each act took when it was
+    last left alone. `kills` are the rounds whose act had not ended before."""
 
     rounds: int = 0
+    kills: int = 0
     held: Counter[tuple[str, str]] = field(default_factory=Counter)
     left: int = 0
     took: dict[str, float] = field(default_factory=dict)
@@ -56,11 +58,10 @@ class Tally:
 
 @dataclass(frozen=True)
 class Act:
-    """One command line, how long it takes when nobody kills it, and what the store answers before and after."""
+    """One command line, and what the store answers before and after."""
 
     name: str
     line: list[str]
-    took: float
     before: str
     after: str
 
@@ -70,29 +71,26 @@ def kill(times: int, seed: int, folder: Path) -> Tally:
     rng = random.Random(seed)
     tally = Tally()
     acts.lay(folder)
-    script = _alone(folder, SCRIPT[:times])
-    tally.took = {act.name: act.took for act in script}
+    script = _alone(folder, SCRIPT[:times], tally)
     _first(folder, rng, script[0].before, tally)
-    for act in islice(cycle(script), times):
+    for act in cycle(script):
         _round(folder, act, rng, tally)
-        if tally.faults:
-            break
-    return tally
+        if tally.faults or tally.kills == times:
+            return tally
+    raise AssertionError("a cycle has no end")
 
 
-def _alone(folder: Path, lines: Sequence[tuple[str, ...]]) -> list[Act]:
+def _alone(folder: Path, lines: Sequence[tuple[str, ...]], tally: Tally) -> list[Act]:
     """Every act once, killed by nobody; the whole script ends as it began."""
     acts.finish(acts.load_of(folder, "a"))
     before = first = acts.answers_of(folder)
     script = []
     for words in lines:
         line = acts.load_of(folder, words[1]) if words[0] == "load" else _with_store(folder, words)
-        began = time.monotonic()
-        acts.finish(line)
-        took = time.monotonic() - began
+        tally.took[" ".join(words[:3])] = _finished(line)
         after = acts.answers_of(folder)
         assert after != before, f"{' '.join(words)} changes no answer: killing it would prove nothing"
-        script.append(Act(" ".join(words[:3]), line, took, before, after))
+        script.append(Act(" ".join(words[:3]), line, before, after))
         before = after
     assert before == first or lines != SCRIPT
     shutil.rmtree(folder / "s")
@@ -114,9 +112,10 @@ def _first(folder: Path, rng: random.Random, whole: str, tally: Tally) -> None:
 
 
 def _round(folder: Path, act: Act, rng: random.Random, tally: Tally) -> None:
-    moment = rng.uniform(0, act.took * _BEYOND)
+    moment = rng.uniform(0, tally.took[act.name] * _BEYOND)
     alive = _killed(act.line, moment)
     tally.rounds += 1
+    tally.kills += alive
     where = f"round {tally.rounds}, {act.name} killed after {moment * 1000:.0f} ms"
     try:
         held = {act.before: "as before", act.after: "as after"}.get(acts.answers_of(folder))
@@ -127,13 +126,22 @@ def _round(folder: Path, act: Act, rng: random.Random, tally: Tally) -> None:
         if tally.rounds % 2:
             tally.left += len([one for one in generation.collect(folder / "s") if one.what == "leftover"])
             _nothing_left(folder, where, tally)
-        acts.finish(act.line)
+        took = _finished(act.line)
+        if held == "as before":
+            tally.took[act.name] = took
         if acts.answers_of(folder) != act.after:
             tally.faults.append(f"{where}: done again, it does not answer as after")
         generation.collect(folder / "s")
         _nothing_left(folder, where, tally)
     except Exception as error:
         tally.faults.append(f"{where}: {type(error).__name__}: {error}")
+
+
+def _finished(line: list[str]) -> float:
+    """Run a command line to its end, and say how many seconds that took."""
+    began = time.monotonic()
+    acts.finish(line)
+    return time.monotonic() - began
 
 
 def _nothing_left(folder: Path, where: str, tally: Tally) -> None:
@@ -160,7 +168,7 @@ def _killed(line: list[str], moment: float) -> bool:
 
 
 def report(tally: Tally, seconds: float) -> None:
-    print(f"{tally.rounds} kills in {seconds:.0f} s; an act left alone takes", end=" ")
+    print(f"{tally.kills} kills in {tally.rounds} rounds and {seconds:.0f} s; an act left alone took last", end=" ")
     print(", ".join(f"{name} {took * 1000:.0f} ms" for name, took in tally.took.items()))
     for (name, which), count in sorted(tally.held.items()):
         print(f"  {name}: {which} {count}")

@@ -13,7 +13,7 @@ def test_a_killed_act_leaves_the_old_state_or_the_new_one_whole(tmp_path: Path) 
     seed = random.randrange(1 << 30)
     tally = kills.kill(4, seed, tmp_path)
     assert tally.faults == [], f"seed {seed}"
-    assert tally.rounds == 4
+    assert tally.kills == 4
 
 
 def test_readers_beside_a_loader_neither_fail_nor_see_a_mix(tmp_path: Path) -> None:
