@@ -41,6 +41,8 @@ SCRIPT: tuple[tuple[str, ...], ...] = (
     ("correct", "--undo", ROW),
     ("vocab", "place", "--undo", SURFACE),
 )
+#: What a handful of kills goes through: it ends as it began, too.
+LOADS: tuple[tuple[str, ...], ...] = (("load", "b"), ("load", "a"))
 
 
 @dataclass
@@ -71,7 +73,7 @@ def kill(times: int, seed: int, folder: Path) -> Tally:
     rng = random.Random(seed)
     tally = Tally()
     acts.lay(folder)
-    script = _alone(folder, SCRIPT[:times], tally)
+    script = _alone(folder, SCRIPT if times >= len(SCRIPT) else LOADS, tally)
     _first(folder, rng, script[0].before, tally)
     for act in cycle(script):
         _round(folder, act, rng, tally)
@@ -81,7 +83,7 @@ def kill(times: int, seed: int, folder: Path) -> Tally:
 
 
 def _alone(folder: Path, lines: Sequence[tuple[str, ...]], tally: Tally) -> list[Act]:
-    """Every act once, killed by nobody; the whole script ends as it began."""
+    """Every act once, killed by nobody; the store ends as it began."""
     acts.finish(acts.load_of(folder, "a"))
     before = first = acts.answers_of(folder)
     script = []
@@ -92,7 +94,7 @@ def _alone(folder: Path, lines: Sequence[tuple[str, ...]], tally: Tally) -> list
         assert after != before, f"{' '.join(words)} changes no answer: killing it would prove nothing"
         script.append(Act(" ".join(words[:3]), line, before, after))
         before = after
-    assert before == first or lines != SCRIPT
+    assert before == first
     shutil.rmtree(folder / "s")
     return script
 
