@@ -111,7 +111,7 @@ PREFERRED = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_leaving_out_whoever_cannot_be_first_changes_no_page(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(seed)
     ids = [f"e{chance.randrange(120):03d}" for _ in range(400)]
@@ -132,8 +132,8 @@ def test_leaving_out_whoever_cannot_be_first_changes_no_page(seed: int, monkeypa
             ],
         }
     )
-    asked = [list(some) for n in (1, 2, 3) for some in itertools.permutations(FACT, n)]
-    asked += [[*some, *PREFERRED[:n]] for some in asked[:16] for n in (1, 2)]
+    asked = [list(some) for n in (1, 2) for some in itertools.permutations(FACT, n)]
+    asked += [[*some, *PREFERRED[:n]] for some in asked[:8] for n in (1, 2)]
     monkeypatch.setattr(search, "LIST_LIMIT", 5)
 
     def pages() -> list[Any]:
@@ -145,4 +145,4 @@ def test_leaving_out_whoever_cannot_be_first_changes_no_page(seed: int, monkeypa
         whole = pages()
         monkeypatch.setattr(ranking, "_MANY", 0)
         assert pages() == whole
-        assert sum(counts["matched"] > 10 for *_, counts in whole) > 40
+        assert sum(counts["matched"] > 10 for *_, counts in whole) > 20

@@ -172,16 +172,16 @@ def _scan(run: Run, scan: Scan, groups: Sequence[Group]) -> dict[int, Rows]:
 def _alone(run: Run, scan: Scan, indices: Sequence[int]) -> dict[int, Rows]:
     """Each constraint alone, whatever the month."""
     tests, values = sql_tests(scan)
-    row: Mapping[str, Any] = run.statement(
+    table = run.statement(
         "search/alone.sql.j2", values,
         table=scan.table, tests=[t for t in tests if t["index"] in indices], retired=scan.retired,
         last=width(run.universe) - 1,
-    ).to_pylist()[0]  # fmt: skip
+    )  # fmt: skip
     return {
-        i: Rows(
-            EntitySet.of_bytes(row[f"c{i}_true"], run.universe),
-            EntitySet.of_bytes(row[f"c{i}_unknown"], run.universe),
-            rows=row[f"c{i}_rows"],
+        row["index"]: Rows(
+            EntitySet.of_bytes(row["holding"], run.universe),
+            EntitySet.of_bytes(row["unknown"], run.universe),
+            rows=row["held"],
         )
-        for i in indices
+        for row in table.to_pylist()
     }
