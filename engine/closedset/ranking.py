@@ -13,6 +13,8 @@ from closedset.plan import Plan, sql_tests
 
 #: Beyond so many matches, whoever cannot be among the first is left out before the rest is measured.
 _MANY = 10_000
+#: Sets by distance are a statement each: of more thresholds than these, all distances are measured by one.
+_FEW = 4
 #: How many of the nearest rows are looked at for each match that is wanted: one entity may hold several.
 _ROWS_A_MATCH = 4
 NAME = "deterministic: optional-groups, threshold-distance, entity_id"
@@ -34,7 +36,8 @@ def rank(run: Run, plan: Plan, verdicts: Verdicts, top: int, named: EntitySet | 
     if not matched:
         return []
     levels = _levels(matched, [verdicts.groups[g.index].partition.matched for g in plan.optional])
-    rungs = [_rungs(run, plan, verdicts, e) for e in plan.thresholds]
+    few = len(plan.thresholds) <= _FEW
+    rungs = [_rungs(run, plan, verdicts, e) if few else None for e in plan.thresholds]
     if all(one is not None for one in rungs):
         return _by_sets(levels, [one for one in rungs if one is not None], top, named)
     # One required group is the matched set itself: only then need its rows not be joined to it first.
