@@ -117,23 +117,12 @@ def memory(
     return build.build(con, pack, {mapping.source: mapping}, kept, {}, {}, generation=1, state=state)
 
 
-def rederive(path: str | Path, what: str, detail: str = "") -> Catalog:
+def derive_again(target: Path, before: Catalog, state: State, what: str, detail: str = "") -> Catalog:
     """Build a store's next generation from the cells it keeps, without any export: after the ledger has changed.
 
-    `what` and `detail` say in the history why. Refuses (StoreRefused) a path that holds no store.
+    Takes what the store holds (`before`) and what its ledger says (`state`), as read by whoever holds the load lock;
+    `what` and `detail` say in the history why.
     """
-    target = Path(path)
-    store.Store(target).close()
-    with store.loading(target):
-        with store.Store(target) as held:
-            before = held.catalog
-        state = ledger.read(target)
-        ledger.refuse_lost(target, state, before.ledger)
-        return derive_again(target, before, state, what, detail)
-
-
-def derive_again(target: Path, before: Catalog, state: State, what: str, detail: str = "") -> Catalog:
-    """As `rederive`, by whoever holds the load lock and has read what the store holds and what its ledger says."""
     with generation.begun(target, before) as draft:
         unread = _unread_before(draft, set(before.sources))
         draft.carry(set(before.sources))
