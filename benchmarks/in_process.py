@@ -45,7 +45,8 @@ def roster_ratio() -> float | None:
                         cursor.register(event[1], event[2])
                         continue
                     start = time.perf_counter()
-                    rows = cursor.sql(event[1], params=event[2] or None).to_arrow_table().num_rows
+                    found = cursor.sql(event[1], params=event[2] or None)
+                    rows = found.to_arrow_table().num_rows if found is not None else 0
                     spent += time.perf_counter() - start
                     assert rows == event[3], f"{rows} rows, and {event[3]} in the search: {event[1]}"
                 return spent

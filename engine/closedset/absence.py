@@ -46,3 +46,12 @@ def covering(run: Run, relation: str, ordinals: Sequence[int]) -> dict[int, list
         if statement is not None:
             found[row["entity"]].append(Covering(statement.declared_by, statement.source, statement.said, statement.at))
     return found
+
+
+def covering_absent(run: Run, relation: str, ordinals: Sequence[int]) -> dict[int, list[Covering]]:
+    """The same of entities that were looked at and hold no row: where the relation has one statement, it lists them."""
+    mine = [s for s in run.catalog.statements if s.relation == relation]
+    if len(mine) != 1:
+        return covering(run, relation, ordinals)
+    said = Covering(mine[0].declared_by, mine[0].source, mine[0].said, mine[0].at)
+    return defaultdict(list, {ordinal: [said] for ordinal in ordinals})

@@ -4,16 +4,22 @@ The first bit of the first byte is ordinal 0, as in DuckDB's BIT; the length is 
 that a BIT and its bytes are the same. Ordinals follow entity ids in code-point order.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
+from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _REVERSED = bytes(int(f"{i:08b}"[::-1], 2) for i in range(256))
-_CHUNK = 4096
+#: The members that each byte holds, and the bytes that hold any: both are found without a step a byte.
+_MEMBERS = tuple(tuple(bit for bit in range(8) if byte & (0x80 >> bit)) for byte in range(256))
+_HOLDING = re.compile(rb"[^\0]")
+_CHUNK = 512
+_NOBODY = bytes(_CHUNK)
 #: So many ordinals are listed by Python before importing Arrow's compute kernels pays.
 _FEW = 20_000
 
@@ -65,32 +71,22 @@ class EntitySet:
 
     def ordinals(self, limit: int | None = None, offset: int = 0) -> list[int]:
         """Ordinals in ascending order, from the `offset`-th, at most `limit` of them."""
-        if limit is not None and limit <= 0:
-            return []
-        found: list[int] = []
-        for ordinal in self._from(offset):
-            found.append(ordinal)
-            if limit is not None and len(found) == limit:
-                break
-        return found
+        return list(islice(self._from(offset), None if limit is None else max(limit, 0)))
 
     def _from(self, offset: int) -> Iterator[int]:
         blob = self.to_bytes()
         for start in range(0, len(blob), _CHUNK):
             chunk = blob[start : start + _CHUNK]
-            held = int.from_bytes(chunk, "big").bit_count()
-            if held <= offset:
+            if chunk == _NOBODY[: len(chunk)]:
+                continue
+            if offset and (held := int.from_bytes(chunk, "big").bit_count()) <= offset:
                 offset -= held
                 continue
-            for at, byte in enumerate(chunk):
-                if not byte:
-                    continue
-                for bit in range(8):
-                    if byte & (0x80 >> bit):
-                        if offset:
-                            offset -= 1
-                        else:
-                            yield (start + at) * 8 + bit
+            found = (
+                (start + at.start()) * 8 + bit for at in _HOLDING.finditer(chunk) for bit in _MEMBERS[chunk[at.start()]]
+            )
+            yield from islice(found, offset, None)
+            offset = 0
 
     def rank(self, ordinal: int) -> int:
         """How many members come before this ordinal."""

@@ -30,6 +30,8 @@ class Run:
         self._cursor = generation.cursor()
         progress.watch(self._cursor)
         self._sets: dict[str, int] = {}
+        #: Per relation, the groups whose judged rows a statement has kept.
+        self.kept: dict[str, frozenset[int]] = {}
 
     @property
     def universe(self) -> int:
@@ -53,7 +55,9 @@ class Run:
             sets={name: size for name, size in self._sets.items() if f"{name}" in sql},
         )
         try:
-            table = self._cursor.sql(sql, params=values or None).to_arrow_table()
+            found = self._cursor.sql(sql, params=values or None)
+            # A statement that only writes gives no rows.
+            table = pa.table({}) if found is None else found.to_arrow_table()
         except duckdb.InterruptException:
             raise KeyboardInterrupt from None
         except duckdb.Error as error:

@@ -14,14 +14,17 @@ from closedset.constraint import Unbound
 from closedset.entity_set import EntitySet
 from closedset.execute import Run
 from closedset.expansion import Expansion, TermTest
+from closedset.judged_rows import judged_rows
 from closedset.partition import Verdicts, excused
-from closedset.plan import Group, Plan, Scan, sql_tests
+from closedset.plan import Group, Plan, Scan, runs
 from closedset.scan import why as why_unknown
 
 if TYPE_CHECKING:
     from closedset.brief import Compiled
 
 _SHOWN = 3
+#: So many codes of one reason are counted: a cure names the first ones, and how many more there are.
+_COUNTED = 20
 
 
 @dataclass(frozen=True)
@@ -93,15 +96,15 @@ def licence(
     if not vacuous:
         for group in plan.required:
             _never_looked(run, group, verdicts, tallies)
-        undetermined = {g.index: excused(g, verdicts)[1] for g in plan.required}
-        for why in whys:
-            if not why.group.required:
-                continue
-            still_open = why.entities & undetermined[why.group.index]
-            if still_open:
-                tally = tallies[why.code, why.subject]
-                tally.open = tally.open | still_open
-                tally.details.update(dict.fromkeys(_details(run, plan, why, still_open)))
+            undetermined = excused(group, verdicts)[1]
+            mine = [(why, why.entities & undetermined) for why in whys if why.group is group]
+            listed = [why for why, still_open in mine if still_open]
+            codes = _codes(run, plan, group, listed, undetermined)
+            for why, still_open in mine:
+                if still_open:
+                    tally = tallies[why.code, why.subject]
+                    tally.open = tally.open | still_open
+                    tally.details.update(dict.fromkeys(_details(run, why, codes)))
     gaps = [Gap(code, subject, len(t.open), "; ".join(t.details)) for (code, subject), t in tallies.items()]
     gaps += _unattributed(run, plan)
     gaps += _unasked(unbound, vacuous)
@@ -163,7 +166,7 @@ def _whys(run: Run, scan: Scan, verdicts: Verdicts) -> list[_Why]:
     return found
 
 
-def _details(run: Run, plan: Plan, why: _Why, still_open: EntitySet) -> list[str]:
+def _details(run: Run, why: _Why, codes: dict[int, str]) -> list[str]:
     """What a cure needs to know: the surfaces and how many rows hold them, the slot, the texts."""
     if why.expansion is None:
         return []
@@ -172,7 +175,7 @@ def _details(run: Run, plan: Plan, why: _Why, still_open: EntitySet) -> list[str
     if why.code == "vocabulary_unknown_surface" and isinstance(test, TermTest):
         return [f"{place}: " + ", ".join(repr(t) for t in test.unknown)]
     if why.code in ("vocabulary_unplaced", "vocabulary_coarse"):
-        return [f"{place}: {_held(run, plan, why, still_open)}"]
+        return [f"{place}: {codes[id(why)]}"]
     if why.code == "slot_unreadable_rows_unanswerable":
         reports = [
             r.slots[bound.name] for r in run.catalog.reports if r.relation == bound.relation and bound.name in r.slots
@@ -185,25 +188,37 @@ def _details(run: Run, plan: Plan, why: _Why, still_open: EntitySet) -> list[str
     return [place]
 
 
-def _held(run: Run, plan: Plan, why: _Why, still_open: EntitySet) -> str:
-    assert why.expansion is not None
-    bound = why.expansion.bound
-    scan = plan.scan_of(bound.relation)
-    tests, values = sql_tests(scan)
-    coarse = next(t["coarse"] for t in tests if t["index"] == bound.index) if why.code == "vocabulary_coarse" else []
-    run.give("open_set", still_open)
+def _codes(run: Run, plan: Plan, group: Group, whys: Sequence[_Why], undetermined: EntitySet) -> dict[int, str]:
+    """By the identity of each reason about stored codes, which codes leave a group's open entities unjudged, and in how
+    many rows. A row with such a code belongs to an entity of the reason, so being undetermined is all that is asked."""
+    mine = [w for w in whys if w.code in ("vocabulary_unplaced", "vocabulary_coarse") and w.expansion is not None]
+    if not mine:
+        return {}
+    rows, values = judged_rows(run, plan.scan_of(group.relation), [group])
+    wanted: list[dict[str, Any]] = []
+    for place, why in enumerate(mine):
+        assert why.expansion is not None
+        assert isinstance(why.expansion.test, TermTest)
+        bound = why.expansion.bound
+        coarse = runs(why.expansion.test.coarse) if why.code == "vocabulary_coarse" else []
+        wanted.append({"index": bound.index, "slot": bound.name, "coarse": coarse})
+        values[f"axis_{place}"] = bound.slot.axis
+    run.give("open_set", undetermined)
     table = run.statement(
-        "search/codes.sql.j2", {**values, "axis": bound.slot.axis},
-        table=scan.table, tests=tests, groups=[why.group], candidates=why.group.tests, time=scan.time,
-        retired=scan.retired, group=why.group.index, index=bound.index, slot=bound.name, coarse=coarse,
-    )  # fmt: skip
-    vocabulary = bound.vocabulary
-    assert vocabulary is not None
-    said = [
-        f"{repr(row['surface']) if row['code'] < 0 else vocabulary.terms[row['code'] - 1]} in {_rows(row['held'])}"
-        for row in table.to_pylist()
-    ]
-    return ", ".join(said[:_SHOWN]) + (f" and {len(said) - _SHOWN} more" if len(said) > _SHOWN else "")
+        "search/codes.sql.j2", values, rows=rows, group=group.index, wanted=wanted, shown=_COUNTED
+    ).to_pylist()
+    said: dict[int, str] = {}
+    for place, why in enumerate(mine):
+        vocabulary = why.expansion.bound.vocabulary if why.expansion else None
+        assert vocabulary is not None
+        held = [
+            f"{repr(row['surface']) if row['code'] < 0 else vocabulary.terms[row['code'] - 1]} in {_rows(row['held'])}"
+            for row in table
+            if row["wanted"] == place
+        ]
+        more = f" and {len(held) - _SHOWN} more" if len(held) > _SHOWN else ""
+        said[id(why)] = ", ".join(held[:_SHOWN]) + more
+    return said
 
 
 def _examples(found: list[Examples]) -> str:

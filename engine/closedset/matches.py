@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from closedset.execute import Run
 from closedset.fold import WHITE_SPACE
+from closedset.judged_rows import judged_rows
 from closedset.pack import PERIOD
-from closedset.plan import Plan, candidates, sql_tests
+from closedset.plan import Plan
 from closedset.ranking import Ranked
 from closedset.receipt import Sources, StatedRow, StoredRow
 
@@ -78,12 +79,8 @@ def _rows(run: Run, plan: Plan, relation: str) -> list[tuple[StoredRow, tuple[in
     scan = plan.scan_of(relation)
     if scan.table is None:
         return []
-    tests, values = sql_tests(scan)
-    table = run.statement(
-        "search/matches.sql.j2", values,
-        table=scan.table, tests=tests, groups=scan.groups, candidates=candidates(scan.groups), time=scan.time,
-        retired=scan.retired,
-    )  # fmt: skip
+    rows, values = judged_rows(run, scan, scan.groups)
+    table = run.statement("search/matches.sql.j2", values, table=scan.table, rows=rows, groups=scan.groups)
     return [
         (stored_row(relation, row), tuple(g.index for g in scan.groups if row[f"_g{g.index}"]))
         for row in table.to_pylist()

@@ -155,8 +155,8 @@ def sql_tests(scan: Scan) -> tuple[list[dict[str, Any]], dict[str, Any]]:
             case TermTest():
                 said |= {
                     "kind": "term",
-                    "true": _runs(test.true),
-                    "coarse": _runs(test.coarse),
+                    "true": runs(test.true),
+                    "coarse": runs(test.coarse),
                     "unknown": bool(test.unknown),
                 }
             case TextTest():
@@ -176,7 +176,7 @@ def sql_tests(scan: Scan) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     return tests, values
 
 
-def _runs(codes: Sequence[int]) -> list[tuple[int, int]]:
+def runs(codes: Sequence[int]) -> list[tuple[int, int]]:
     """Codes as runs of consecutive ones, first and last, ascending."""
     runs: list[tuple[int, int]] = []
     for code in sorted(set(codes)):

@@ -6,7 +6,8 @@ It is the second opinion on the bitmap scans (the tests hold both to each other)
 import pyarrow as pa
 
 from closedset.execute import Run
-from closedset.plan import Plan, sql_tests
+from closedset.judged_rows import inline
+from closedset.plan import Plan
 
 
 def partition(run: Run, plan: Plan) -> pa.Table:
@@ -15,7 +16,7 @@ def partition(run: Run, plan: Plan) -> pa.Table:
     values: dict[str, object] = {}
     for group in plan.required:
         scan = plan.scan_of(group.relation)
-        tests, bound = sql_tests(scan)
+        rows, bound = inline(scan, [group])
         name = f"relation_{group.index}"
         values |= {**bound, name: group.relation}
         # An IN list without a member is no SQL; no statement is numbered -1.
@@ -23,9 +24,7 @@ def partition(run: Run, plan: Plan) -> pa.Table:
         groups.append(
             {
                 "group": group,
-                "table": scan.table,
-                "tests": tests,
-                "retired": scan.retired,
+                "rows": rows,
                 "relation_name": f"${name}",
                 "statements": statements,
             }

@@ -8,8 +8,9 @@ from closedset import scan
 from closedset.entity_set import EntitySet, union, width
 from closedset.execute import Run
 from closedset.expansion import DateTest, Expansion, NumberTest
+from closedset.judged_rows import judged_rows
 from closedset.partition import Verdicts
-from closedset.plan import Plan, sql_tests
+from closedset.plan import Plan
 
 #: Beyond so many matches, whoever cannot be among the first is left out before the rest is measured.
 _MANY = 10_000
@@ -51,7 +52,7 @@ def rank(run: Run, plan: Plan, verdicts: Verdicts, top: int, named: EntitySet | 
         run.give(f"level_{n}", level)
     if named:
         run.give("wanted_set", named)
-    distances, values = _distances(plan)
+    distances, values = _distances(run, plan)
     stated = {k["key"] for one in distances for k in one["measures"]}
     table = run.statement(
         "search/ranking.sql.j2", values,
@@ -112,15 +113,14 @@ def _near(run: Run, plan: Plan, members: EntitySet, key: int, top: int, narrowed
     scan_ = plan.scan_of(group.relation)
     if scan_.table is None:
         return members
-    tests, values = sql_tests(scan_)
+    rows, values = judged_rows(run, scan_, [group])
     if expansion.bound.numbers:
         values[f"c{expansion.bound.index}_asked"] = expansion.bound.numbers[0]
     run.give("matched_set", members)
     (row,) = run.statement(
         "search/near.sql.j2", values,
-        table=scan_.table, tests=tests, group=group, time=scan_.time, retired=scan_.retired,
-        last=width(run.universe) - 1, expression=_expression(expansion), narrowed=narrowed or key > 0,
-        rows=_ROWS_A_MATCH * top,
+        rows=rows, group=group, last=width(run.universe) - 1, expression=_expression(expansion),
+        narrowed=narrowed or key > 0, most=_ROWS_A_MATCH * top,
     ).to_pylist()  # fmt: skip
     near = EntitySet.of_bytes(row["entities"], run.universe) & members
     return near if len(near) >= top else members
@@ -184,7 +184,7 @@ def _nearest(
         yield from _nearest(members, rungs[1:], (*distances, None))
 
 
-def _distances(plan: Plan) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def _distances(run: Run, plan: Plan) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Per group with a threshold: its scan, and each key's distance expression over one satisfying row."""
     said: dict[int, dict[str, Any]] = {}
     bound: dict[str, Any] = {}
@@ -193,20 +193,9 @@ def _distances(plan: Plan) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         scan = plan.scan_of(group.relation)
         if scan.table is None:
             continue
-        tests, values = sql_tests(scan)
+        rows, values = judged_rows(run, scan, [group])
         bound |= values
-        entry = said.setdefault(
-            group.index,
-            {
-                "group": group.index,
-                "table": scan.table,
-                "tests": tests,
-                "groups": [group],
-                "time": scan.time,
-                "retired": scan.retired,
-                "measures": [],
-            },
-        )
+        entry = said.setdefault(group.index, {"group": group.index, "rows": rows, "measures": []})
         entry["measures"].append({"key": key, "expression": _expression(expansion)})
         if expansion.bound.numbers:
             bound[f"c{expansion.bound.index}_asked"] = expansion.bound.numbers[0]

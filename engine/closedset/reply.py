@@ -60,7 +60,7 @@ class _Lists:
         }
         self.absence = {r: absence.absence(looked, run.universe) for r, looked in found.verdicts.looked.items()}
         self.absent = {r: (a.none.ordinals(listed), a.not_recorded.ordinals(listed)) for r, a in self.absence.items()}
-        self.covering = {r: absence.covering(run, r, none) for r, (none, _) in self.absent.items()}
+        self.covering = {r: absence.covering_absent(run, r, none) for r, (none, _) in self.absent.items()}
         every = [o for one in (self.overall, *self.groups.values()) for ids in one.values() for o in ids]
         every += [o for pair in self.absent.values() for one in pair for o in one]
         self.known = matches.names(run, [*every, *(r.ordinal for r in ranked), *(r.ordinal for r in page)])

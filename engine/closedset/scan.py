@@ -13,7 +13,8 @@ from closedset.catalog import TermRows
 from closedset.entity_set import EntitySet, width
 from closedset.execute import Run
 from closedset.expansion import Expansion, TermTest
-from closedset.plan import Group, Scan, candidates, sentence, sql_tests
+from closedset.judged_rows import judged_rows, keep
+from closedset.plan import Group, Scan, sentence, sql_tests
 from closedset.unknown import EMPTY, UNPLACED, UNREADABLE, Unknown, unknown
 
 
@@ -47,7 +48,7 @@ def read(run: Run, scan: Scan) -> Read:
         nothing = Rows(nobody, nobody)
         return Read({g.index: nothing for g in scan.groups}, {e.bound.index: nothing for e in scan.expansions})
     by_index = {e.bound.index: e for e in scan.expansions}
-    indexed = {i: _from_index(run, scan, e) for i, e in by_index.items() if _has_index(run, scan, e)}
+    indexed = _from_index(run, scan, [e for e in by_index.values() if _has_index(run, scan, e)])
     single = {g.index for g in scan.groups if len(g.tests) == 1 and not g.time and g.tests[0] in indexed}
     scanned = [g for g in scan.groups if g.index not in single]
     groups = {g.index: indexed[g.tests[0]] for g in scan.groups if g.index in single}
@@ -65,7 +66,8 @@ def why(run: Run, scan: Scan, group: Group, said: Rows) -> list[tuple[Unknown, E
     if scan.table is None:
         return []
     if said.index is not None:
-        return [(r, _members(run, scan, said.index, r.codes or ())) for r in unknown(said.index)]
+        reasons_ = unknown(said.index)
+        return list(zip(reasons_, _members(run, scan, [(said.index, r.codes or ()) for r in reasons_]), strict=True))
     reasons = [unknown(e) for e in scan.expansions if e.bound.index in group.tests]
     if scan.retired:
         reasons.append([Unknown("corrected_rows_unanswerable", scan.relation, None, "_retired")])
@@ -73,11 +75,11 @@ def why(run: Run, scan: Scan, group: Group, said: Rows) -> list[tuple[Unknown, E
         reasons.append([Unknown("undated_rows_unanswerable", scan.relation, None, "_time IS NULL")])
     flat = [reason for one in reasons for reason in one]
     places = {id(reason): place for place, reason in enumerate(flat)}
-    tests, values = sql_tests(scan)
+    rows, values = judged_rows(run, scan, [group])
     table = run.statement(
         "search/reasons.sql.j2", values,
-        table=scan.table, tests=tests, group=group, time=scan.time, retired=scan.retired,
-        last=width(run.universe) - 1, reasons=[[(places[id(r)], r.condition) for r in one] for one in reasons],
+        rows=rows, group=group, last=width(run.universe) - 1,
+        reasons=[[(places[id(r)], r.condition) for r in one] for one in reasons],
     )  # fmt: skip
     found = {row["reason"]: EntitySet.of_bytes(row["entities"], run.universe) for row in table.to_pylist()}
     nobody = EntitySet.empty(run.universe)
@@ -100,13 +102,12 @@ def _at_rungs(run: Run, scan: Scan, group: Group, said: Rows, expansion: Expansi
         by_distance.setdefault(distance, []).append(code)
     for distance, codes in by_distance.items():
         if said.index is not None:
-            yield distance, _members(run, scan, expansion, codes)
+            yield distance, _members(run, scan, [(expansion, codes)])[0]
         elif scan.table is not None:
-            tests, values = sql_tests(scan)
+            rows, values = judged_rows(run, scan, [group])
             (row,) = run.statement(
                 "search/rung.sql.j2", values,
-                table=scan.table, tests=tests, group=group, time=scan.time, retired=scan.retired,
-                last=width(run.universe) - 1, slot=expansion.bound.name, codes=codes,
+                rows=rows, group=group, last=width(run.universe) - 1, slot=expansion.bound.name, codes=codes,
             ).to_pylist()  # fmt: skip
             yield distance, EntitySet.of_bytes(row["entities"], run.universe)
 
@@ -117,44 +118,50 @@ def _has_index(run: Run, scan: Scan, expansion: Expansion) -> bool:
     return slot is not None and slot.terms is not None and isinstance(test, TermTest) and not test.unknown
 
 
-def _from_index(run: Run, scan: Scan, expansion: Expansion) -> Rows:
-    """A constraint on terms alone, whatever the month, out of the relation's term index."""
-    terms, test = _terms(run, scan, expansion), expansion.test
-    assert isinstance(test, TermTest)
-    true = test.true
-    if expansion.negated:
-        true = tuple(c for c in terms if c > 0 and c not in test.true and c not in test.coarse)
-    counts = [terms[code] for code in true if code in terms]
-    return Rows(
-        true=_members(run, scan, expansion, true),
-        unknown=_members(run, scan, expansion, (EMPTY, UNPLACED, UNREADABLE, *test.coarse)),
-        rows=sum(c.rows for c in counts),
-        undated=sum(c.undated for c in counts),
-        index=expansion,
-    )
+def _from_index(run: Run, scan: Scan, expansions: Sequence[Expansion]) -> dict[int, Rows]:
+    """Constraints on terms, each alone, whatever the month, out of the relation's term index; by their index."""
+    found: list[tuple[Expansion, Sequence[int]]] = []
+    for expansion in expansions:
+        terms, test = _terms(run, scan, expansion), expansion.test
+        assert isinstance(test, TermTest)
+        true: Sequence[int] = test.true
+        if expansion.negated:
+            true = tuple(c for c in terms if c > 0 and c not in test.true and c not in test.coarse)
+        found += [(expansion, true), (expansion, (EMPTY, UNPLACED, UNREADABLE, *test.coarse))]
+    members = _members(run, scan, found)
+    rows: dict[int, Rows] = {}
+    for (expansion, true), held, unknown_ in zip(found[::2], members[::2], members[1::2], strict=True):
+        counts = [at for code in true if (at := _terms(run, scan, expansion).get(code))]
+        rows[expansion.bound.index] = Rows(
+            held, unknown_, rows=sum(c.rows for c in counts), undated=sum(c.undated for c in counts), index=expansion
+        )
+    return rows
 
 
 def _terms(run: Run, scan: Scan, expansion: Expansion) -> dict[int, TermRows]:
     return run.catalog.relations[scan.relation].slots[expansion.bound.name].terms or {}
 
 
-def _members(run: Run, scan: Scan, expansion: Expansion, codes: Sequence[int]) -> EntitySet:
-    """The entities that hold a row with one of some codes, by the term index."""
-    held = _terms(run, scan, expansion)
-    columns = [f"{expansion.bound.name}.{code}" for code in codes if code in held]
-    if not columns:
-        return EntitySet.empty(run.universe)
-    table = run.statement("search/term_index.sql.j2", table=f"terms_{scan.relation}", columns=columns)
-    return EntitySet.of_bytes(table.to_pylist()[0]["entities"], run.universe)
+def _members(run: Run, scan: Scan, asked: Sequence[tuple[Expansion, Sequence[int]]]) -> list[EntitySet]:
+    """The entities that hold a row with one of some codes of a slot, for each asked, by the term index."""
+    columns = [
+        [f"{e.bound.name}.{code}" for code in dict.fromkeys(codes) if code in _terms(run, scan, e)]
+        for e, codes in asked
+    ]
+    unions = {f"u{n}": one for n, one in enumerate(columns) if one}
+    if not unions:
+        return [EntitySet.empty(run.universe)] * len(asked)
+    (row,) = run.statement("search/term_index.sql.j2", table=f"terms_{scan.relation}", unions=unions).to_pylist()
+    return [EntitySet.of_bytes(row.get(f"u{n}"), run.universe) for n in range(len(asked))]
 
 
 def _scan(run: Run, scan: Scan, groups: Sequence[Group]) -> dict[int, Rows]:
     """Judge the rows that no test of every group rules out, once, for all groups."""
-    tests, values = sql_tests(scan)
+    keep(run, scan, groups)
+    rows, values = judged_rows(run, scan, groups)
     row: Mapping[str, Any] = run.statement(
         "search/scan.sql.j2", values, sentence=sentence(scan),
-        table=scan.table, tests=tests, groups=groups, candidates=candidates(groups), time=scan.time,
-        retired=scan.retired, dated=scan.dated, last=width(run.universe) - 1,
+        rows=rows, groups=groups, time=scan.time, dated=scan.dated, last=width(run.universe) - 1,
     ).to_pylist()[0]  # fmt: skip
     return {
         g.index: Rows(

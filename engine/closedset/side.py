@@ -13,11 +13,12 @@ from closedset.catalog import kept_as
 from closedset.entity_set import EntitySet
 from closedset.execute import Run
 from closedset.fold import WHITE_SPACE
+from closedset.judged_rows import inline
 from closedset.licence import Gap, licence
 from closedset.matches import stored_row
 from closedset.pack import PERIOD, Slot
 from closedset.partition import Verdict
-from closedset.plan import Group, sql_tests
+from closedset.plan import Group
 from closedset.receipt import SlotReceipt, Sources, StatedRow
 from closedset.store import Generation
 
@@ -120,11 +121,8 @@ class Side:
         scan = self.answer.plan.scan_of(group.relation)
         if scan.table is None:
             return []
-        tests, values = sql_tests(scan)
-        found = self.run.statement(
-            "diff/rows.sql.j2", values,
-            table=scan.table, tests=tests, groups=scan.groups, time=scan.time, retired=scan.retired,
-        ).to_pylist()  # fmt: skip
+        rows, values = inline(scan, scan.groups)
+        found = self.run.statement("diff/rows.sql.j2", values, rows=rows).to_pylist()
         stated = Sources(self.run).state([stored_row(group.relation, row) for row in found])
         slots = self._slots(group)
         return [

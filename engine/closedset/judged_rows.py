@@ -1,0 +1,94 @@
+"""The rows of one relation as groups judge them: what every statement about such rows reads.
+
+Where the groups leave few rows, these are judged once and kept for the length of the request: the statements that
+follow then read them alone. Many rows are judged anew by each statement, which costs less than to keep them.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from closedset.execute import Run
+from closedset.expansion import Expansion, TermTest
+from closedset.plan import Group, Scan, candidates, sql_tests
+
+#: Rows are kept where no more than these are expected, or one in so many of the relation's; never more than the last.
+_FEW = 100_000
+_SHARE = 10
+_MOST = 5_000_000
+
+
+def judged_rows(run: Run, scan: Scan, groups: Sequence[Group]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The rows that no test of every group rules out, as templates take them, and the values they bind.
+
+    `groups` are of the scan's relation; a row's columns are its place, what the tests read, and what it was judged.
+    """
+    rows, values = inline(scan, groups, candidates(groups), _columns(scan))
+    if {g.index for g in groups} <= run.kept.get(scan.relation, frozenset()):
+        rows |= {"kept": _name(scan)}
+    return rows, values
+
+
+def inline(
+    scan: Scan, groups: Sequence[Group], skip: Sequence[int] = (), columns: Sequence[str] = ()
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The rows of a relation judged where they are read, those left out that a test of `skip` rules out; without
+    `columns`, with all that the relation has."""
+    tests, values = sql_tests(scan)
+    rows = {
+        "kept": None, "table": scan.table, "tests": tests, "groups": groups, "time": scan.time, "candidates": skip,
+        "retired": scan.retired, "columns": columns,
+    }  # fmt: skip
+    return rows, values
+
+
+def keep(run: Run, scan: Scan, groups: Sequence[Group]) -> None:
+    """Keep the rows that some groups leave, where they are few."""
+    held = run.catalog.relations[scan.relation].rows
+    expected = held * _share(run, scan, candidates(groups))
+    if expected > min(max(_FEW, held // _SHARE), _MOST):
+        return
+    rows, values = inline(scan, groups, candidates(groups), _columns(scan))
+    run.statement("search/keep.sql.j2", values, kept=_name(scan), rows=rows)
+    run.kept[scan.relation] = frozenset(g.index for g in groups)
+
+
+def _name(scan: Scan) -> str:
+    return f"kept_{scan.relation}"
+
+
+def _columns(scan: Scan) -> list[str]:
+    """The columns that the tests of a scan read, the place of the row first."""
+    columns = ["_entity"]
+    columns += ["_dated"] if scan.dated else []
+    columns += ["_retired"] if scan.retired else []
+    read = [(e.bound.name, e.bound.slot.type) for e in scan.expansions]
+    if scan.time and scan.time.dated:
+        read += [("period_from", "date"), ("period_to", "date")]
+    if scan.time and scan.time.date_slot:
+        read.append((scan.time.date_slot, "date"))
+    for name, kind in dict(read).items():
+        columns += [f"{name}__start", f"{name}__end"] if kind == "date" else [name]
+        columns.append(f"{name}__unreadable")
+    return columns
+
+
+def _share(run: Run, scan: Scan, tests: Sequence[int]) -> float:
+    """The share of a relation's rows that are not false to some tests, as if these had nothing to do with each other;
+    a test whose terms are not counted rules nothing out."""
+    share = 1.0
+    for expansion in scan.expansions:
+        if expansion.bound.index in tests:
+            share *= _share_of_one(run, scan, expansion)
+    return share
+
+
+def _share_of_one(run: Run, scan: Scan, expansion: Expansion) -> float:
+    relation, test = run.catalog.relations[scan.relation], expansion.test
+    slot = relation.slots.get(expansion.bound.name)
+    if slot is None or not slot.terms or not isinstance(test, TermTest) or test.unknown or not relation.rows:
+        return 1.0
+    if expansion.negated:
+        false = sum(slot.terms[c].rows for c in test.true if c in slot.terms)
+        return 1.0 - false / relation.rows
+    stay = {*test.true, *test.coarse}
+    return sum(held.rows for code, held in slot.terms.items() if code <= 0 or code in stay) / relation.rows
