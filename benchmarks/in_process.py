@@ -19,7 +19,7 @@ ROSTER: dict[str, Any] = {
 }
 
 
-def roster_ratio() -> float | None:
+def roster_ratio() -> float:
     """The worked example as a search, over running the statements that `explain` gives for it (parsed, bound
     and fetched to Arrow as the search does), turn about; the sets a search lends its statements are lent too."""
     import closedset
@@ -29,8 +29,6 @@ def roster_ratio() -> float | None:
         closedset.load.load(Path(folder) / "store", "roster", sample=True)
         with closedset.open(Path(folder) / "store") as store:
             events = _events(store)
-            if not events:
-                return None
             cursor = store.generation().cursor()
 
             def search() -> float:
@@ -59,24 +57,19 @@ def _events(store: Any) -> list[tuple[Any, ...]]:
     from closedset.execute import Run
 
     events: list[tuple[Any, ...]] = []
-    if not hasattr(Run, "give_table") or not hasattr(Run, "statement"):
-        return events
-    lend, run = Run.give_table, Run.statement
+    run = Run._run
 
-    def lending(self: Any, name: str, table: Any) -> None:
-        events.append(("lend", name, table))
-        lend(self, name, table)
-
-    def running(self: Any, *args: Any, **kwargs: Any) -> Any:
-        table = run(self, *args, **kwargs)
-        events.append(("run", self.steps[-1].sql, self.steps[-1].parameters, table.num_rows))
+    def running(self: Any, step: Any, lent: Any) -> Any:
+        events.extend(("lend", name, one.table()) for name, one in lent if one.table is not None)
+        table = run(self, step, lent)
+        events.append(("run", step.sql, step.parameters, table.num_rows))
         return table
 
     try:
-        Run.give_table, Run.statement = lending, running  # type: ignore[method-assign]
+        Run._run = running  # type: ignore[method-assign]
         store.search(ROSTER)
     finally:
-        Run.give_table, Run.statement = lend, run  # type: ignore[method-assign]
+        Run._run = run  # type: ignore[method-assign]
     return events
 
 

@@ -3,7 +3,10 @@
 The only stage of a search that touches DuckDB: text in, Arrow out, each result drained before the next.
 """
 
+import hashlib
 import re
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import duckdb
@@ -13,6 +16,7 @@ from closedset import progress
 from closedset.catalog import Catalog
 from closedset.entity_set import EntitySet
 from closedset.errors import Broken
+from closedset.memo import Memo
 from closedset.plan import Step
 from closedset.render import header, render
 from closedset.store import Generation, Looked
@@ -20,18 +24,30 @@ from closedset.store import Generation, Looked
 _BOUND = re.compile(r"\$([a-z][a-z0-9_]*)")
 
 
-class Run:
-    """One request's statements over one generation, in order. `steps` records each as it ran."""
+@dataclass
+class _Lent:
+    """What statements may read beside the store: a set or a table lent to them, or a table that `write` makes of the
+    store's rows. `size` is its rows, where they are known; `key` tells it from others of its name."""
 
-    def __init__(self, generation: Generation) -> None:
+    size: int | None
+    key: Hashable
+    table: Callable[[], pa.Table] | None = None
+    write: Step | None = None
+
+
+class Run:
+    """One request's statements over one generation, in order. `steps` records each as it ran; with a `memo`, a
+    statement that another request's run has answered does not run again (and is no step)."""
+
+    def __init__(self, generation: Generation, memo: Memo | None = None) -> None:
         self.catalog: Catalog = generation.catalog
         self.steps: list[Step] = []
-        self._generation = generation
-        self._cursor = generation.cursor()
-        progress.watch(self._cursor)
-        self._sets: dict[str, int] = {}
-        #: Per relation, the groups whose judged rows a statement has kept.
+        #: Per relation, the groups whose judged rows are kept beside the store.
         self.kept: dict[str, frozenset[int]] = {}
+        self._generation = generation
+        self._memo = memo
+        self._con: duckdb.DuckDBPyConnection | None = None
+        self._lent: dict[str, _Lent] = {}
 
     @property
     def universe(self) -> int:
@@ -41,38 +57,69 @@ class Run:
         self, template: str, values: dict[str, Any] | None = None, *, sentence: str = "", **parameters: Any
     ) -> pa.Table:
         """Render a template, run it with bound values, and give all of its rows."""
+        step = self._step(template, values, sentence, parameters)
+        lent = [(name, one) for name, one in self._lent.items() if name in step.sql]
+        if self._memo is None:
+            return self._run(step, lent)
+        key = (step.sql, _key(step.parameters), tuple((name, one.key) for name, one in lent))
+        answer = self._memo.get(key)
+        if answer is None:
+            answer = self._run(step, lent)
+            self._memo.put(key, answer)
+        return answer
+
+    def keep(
+        self, name: str, template: str, values: dict[str, Any], *, sentence: str = "", **parameters: Any
+    ) -> None:
+        """Lend the statements that follow a table that a statement writes, when the first of them needs it."""
+        step = self._step(template, values, sentence, parameters)
+        self._lent[name] = _Lent(None, (step.sql, _key(step.parameters)), write=step)
+
+    def give(self, name: str, members: EntitySet) -> None:
+        """Lend a set to the statements that follow, as a table of its ordinals."""
+        key = hashlib.blake2b(members.to_bytes()).digest() if self._memo is not None else None
+        self._lent[name] = _Lent(len(members), key, table=lambda: pa.table({"ordinal": members.column()}))
+
+    def give_table(self, name: str, table: pa.Table) -> None:
+        """Lend a small table to the statements that follow."""
+        key = repr(table.to_pydict()) if self._memo is not None else None
+        self._lent[name] = _Lent(table.num_rows, key, table=lambda: table)
+
+    def _step(self, template: str, values: dict[str, Any] | None, sentence: str, parameters: dict[str, Any]) -> Step:
         sql = render(template, **parameters)
         contract = header(template)
         named = set(_BOUND.findall(sql))
-        values = {name: value for name, value in (values or {}).items() if name in named}
-        step = Step(
+        return Step(
             name=template.removesuffix(".sql.j2"),
             sentence=sentence or contract["does"],
             grain=contract["grain"],
             # The sentence repeats what was asked; on one line, no line end in it can leave the comment.
             sql=sql if not sentence else f"-- {' '.join(sentence.split())}\n{sql}",
-            parameters=values,
-            sets={name: size for name, size in self._sets.items() if f"{name}" in sql},
+            parameters={name: value for name, value in (values or {}).items() if name in named},
         )
+
+    def _run(self, step: Step, lent: "Sequence[tuple[str, _Lent]]") -> pa.Table:
+        if self._con is None:
+            self._con = self._generation.cursor()
+            progress.watch(self._con)
+        for name, one in lent:
+            if one.write is not None:
+                self._run(one.write, ())
+            elif one.table is not None:
+                self._con.register(name, one.table())
+            one.write = one.table = None
+        step.sets = {name: one.size for name, one in lent if one.size is not None}
         try:
-            found = self._cursor.sql(sql, params=values or None)
+            found = self._con.sql(step.sql, params=step.parameters or None)
             # A statement that only writes gives no rows.
             table = pa.table({}) if found is None else found.to_arrow_table()
         except duckdb.InterruptException:
             raise KeyboardInterrupt from None
         except duckdb.Error as error:
-            raise Broken(f"{template}: {error}") from error
+            raise Broken(f"{step.name}.sql.j2: {error}") from error
         step.rows = table.num_rows
         self.steps.append(step)
         return table
-
-    def give(self, name: str, members: EntitySet, **columns: pa.Array) -> None:
-        """Lend a set to the statements that follow, as a table of its ordinals (and columns beside them)."""
-        self.give_table(name, pa.table({"ordinal": members.column(), **columns}))
-
-    def give_table(self, name: str, table: pa.Table) -> None:
-        self._cursor.register(name, table)
-        self._sets[name] = table.num_rows
 
     def looked(self, relation: str) -> Looked:
         """Who holds a row of the relation, whose row was withheld, and who is covered."""
@@ -82,3 +129,7 @@ class Run:
         """The code of a surface that is on no term, if the store holds it."""
         rows = self.statement("search/surface.sql.j2", {"axis": axis, "folded": folded}).to_pylist()
         return int(rows[0]["code"]) if rows else None
+
+
+def _key(values: dict[str, Any]) -> Hashable:
+    return repr(sorted(values.items()))

@@ -9,7 +9,7 @@ from typing import Any
 
 from closedset.execute import Run
 from closedset.expansion import Expansion, TermTest
-from closedset.plan import Group, Scan, candidates, sql_tests
+from closedset.plan import Group, Scan, candidates, sentence, sql_tests
 
 #: Rows are kept where no more than these are expected, or one in so many of the relation's; never more than the last.
 _FEW = 100_000
@@ -48,7 +48,7 @@ def keep(run: Run, scan: Scan, groups: Sequence[Group]) -> None:
     if expected > min(max(_FEW, held // _SHARE), _MOST):
         return
     rows, values = inline(scan, groups, candidates(groups), _columns(scan))
-    run.statement("search/keep.sql.j2", values, kept=_name(scan), rows=rows)
+    run.keep(_name(scan), "search/keep.sql.j2", values, sentence=sentence(scan), kept=_name(scan), rows=rows)
     run.kept[scan.relation] = frozenset(g.index for g in groups)
 
 

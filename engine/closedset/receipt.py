@@ -11,7 +11,8 @@ from closedset.cells import Reading
 from closedset.execute import Run
 from closedset.fold import WHITE_SPACE
 from closedset.mapping import Cell, Rows
-from closedset.pack import PERIOD, Pack, Slot
+from closedset.pack import PERIOD, Slot
+from closedset.vocabulary import Vocabulary
 
 Cells = tuple[str, ...]
 
@@ -63,6 +64,8 @@ class Sources:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._catalog: Catalog = run.catalog
+        self._tables = {(t.source, t.table): t for t in run.catalog.tables}
+        self._mapped: dict[tuple[int, str], list[_Mapped]] = {}
         self.entries: list[tuple[str, Rows]] = [
             (source, rows) for source, mapping in run.catalog.maps.items() for rows in mapping.rows
         ]
@@ -80,7 +83,7 @@ class Sources:
             for origin in table.origins.values():
                 place = kept[table.cells][row.place].get(origin.ordinal)
                 if place is not None:
-                    origins[self._catalog.table(table.source, origin.table).cells].add(place)
+                    origins[self._tables[table.source, origin.table].cells].add(place)
         for cells_table, wanted in origins.items():
             kept[cells_table] = {**kept.get(cells_table, {}), **self._cells(cells_table, wanted)}
         return [self._stated(row, kept) for row in rows]
@@ -93,7 +96,7 @@ class Sources:
 
     def _table(self, entry: int) -> SourceTable:
         source, rows = self.entries[entry]
-        return self._catalog.table(source, rows.table)
+        return self._tables[source, rows.table]
 
     def _cells(self, cells_table: Cells, places: set[int]) -> dict[int, dict[str, Any]]:
         table = self._run.statement("search/cells.sql.j2", {"places": sorted(places)}, cells=cells_table)
@@ -105,25 +108,27 @@ class Sources:
     def _stated(self, row: StoredRow, kept: dict[Cells, dict[int, dict[str, Any]]]) -> StatedRow:
         source, rows = self.entries[row.entry]
         table = self._table(row.entry)
-        relation = self._catalog.pack.relations[row.relation]
-        mapped = rows.cells()
-        slots = {
-            name: self._slot(row, name, slot, mapped.get(name), table, kept, self._catalog.maps[source].null)
-            for name, slot in relation.askable().items()
-        }
+        slots = {one.name: self._slot(row, one, table, kept) for one in self._mapped_slots(row)}
         entity_id = (kept[table.cells][row.place][kept_as(rows.entity)] or "").strip(WHITE_SPACE)
         return StatedRow(row, f"{row.relation}/{source}/{rows.table}/{row.place + 1}", entity_id, slots)
 
+    def _mapped_slots(self, row: StoredRow) -> "list[_Mapped]":
+        """The slots of a row's relation as its map entry reads them; worked out once an entry."""
+        key = row.entry, row.relation
+        if key not in self._mapped:
+            source, rows = self.entries[row.entry]
+            pack, mapped = self._catalog.pack, rows.cells()
+            null = self._catalog.maps[source].null
+            self._mapped[key] = [
+                _Mapped(name, slot, mapped.get(name), pack.vocabulary(slot), null)
+                for name, slot in pack.relations[row.relation].askable().items()
+            ]
+        return self._mapped[key]
+
     def _slot(
-        self,
-        row: StoredRow,
-        name: str,
-        slot: Slot,
-        cell: Cell | None,
-        table: SourceTable,
-        kept: dict[Cells, dict[int, dict[str, Any]]],
-        null: tuple[str, ...],
+        self, row: StoredRow, one: "_Mapped", table: SourceTable, kept: dict[Cells, dict[int, dict[str, Any]]]
     ) -> SlotReceipt:
+        cell = one.cell
         if cell is None:
             return SlotReceipt(
                 None, cells.NOTHING, table.table, None, table.source, None, row.place + 1, row.place, None, True
@@ -132,29 +137,45 @@ class Sources:
         origin = table.origins.get(column) if column else None
         if origin is not None and kept[table.cells][row.place].get(origin.ordinal) is not None:
             place = kept[table.cells][row.place][origin.ordinal]
-            here, column = self._catalog.table(table.source, origin.table), origin.column
+            here, column = self._tables[table.source, origin.table], origin.column
         raw = kept[here.cells][place][kept_as(column)] if column else None
-        reading = cells.read(raw, cell, slot, self._catalog.pack.vocabulary(slot), null)
+        reading = one.read(raw)
         file, at = here.at(place)
         return SlotReceipt(
             text=reading.text, reading=reading, table=here.table, column=column, source=here.source,
             file=file, row=at, place=place, cell=raw,
-            byte_verified=_agrees(self._catalog.pack, row, name, slot, reading),
+            byte_verified=_agrees(row, one, reading),
         )  # fmt: skip
 
 
-def _agrees(pack: Pack, row: StoredRow, name: str, slot: Slot, reading: Reading) -> bool:
+class _Mapped:
+    """A slot as one map entry reads it. Many rows state the same text: each is read once."""
+
+    def __init__(
+        self, name: str, slot: Slot, cell: Cell | None, vocabulary: Vocabulary | None, null: tuple[str, ...]
+    ) -> None:
+        self.name, self.slot, self.cell, self.vocabulary = name, slot, cell, vocabulary
+        self._null = null
+        self._readings: dict[str | None, Reading] = {}
+
+    def read(self, raw: str | None) -> Reading:
+        if raw not in self._readings:
+            assert self.cell is not None
+            self._readings[raw] = cells.read(raw, self.cell, self.slot, self.vocabulary, self._null)
+        return self._readings[raw]
+
+
+def _agrees(row: StoredRow, one: _Mapped, reading: Reading) -> bool:
     """Whether a cell read again says what the scan's own columns say."""
-    stored = row.columns
+    stored, name, vocabulary = row.columns, one.name, one.vocabulary
     if stored[f"{name}__unreadable"]:
         # A reversed period, and a number beyond 38 digits, are stored as unreadable though the cell reads well.
         return reading.unreadable or reading.number is not None or name in PERIOD
     if reading.unreadable:
         return False
-    match slot.type:
+    match one.slot.type:
         case "term":
             code = stored[name]
-            vocabulary = pack.vocabulary(slot)
             if reading.term is not None and vocabulary is not None:
                 return bool(code == vocabulary.codes[reading.term])
             return code is None if reading.unplaced is None else code is not None and code < 0

@@ -4,7 +4,14 @@ Declaring and building the blocks must cost nothing beside the search: `model_du
 `model_json_schema` its schema.
 """
 
+from functools import cache
 from typing import Any, ClassVar, Literal, dataclass_transform, get_type_hints
+
+
+@cache
+def _keys(block: Any) -> dict[str, None]:
+    """A block's keys, in the order they are declared."""
+    return {name: None for name in block.__annotations__ if name != "absent"}
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
@@ -18,11 +25,13 @@ class Block:
     absent: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, **values: Any) -> None:
-        for name in self.__annotations__:
-            if name != "absent":
-                self.__dict__[name] = values.pop(name) if name in values else getattr(type(self), name)
-        if values:
-            raise TypeError(f"{type(self).__name__} has no {', '.join(values)}")
+        keys = _keys(type(self))
+        if values.keys() != keys.keys():
+            for name in keys.keys() - values.keys():
+                values[name] = getattr(type(self), name)
+            if unknown := values.keys() - keys.keys():
+                raise TypeError(f"{type(self).__name__} has no {', '.join(sorted(unknown))}")
+        self.__dict__.update(values)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a reply does not change: {name}")
@@ -37,7 +46,8 @@ class Block:
 
     def model_dump(self, mode: Literal["python", "json"] = "json") -> dict[str, Any]:
         """The block as JSON values: dicts, lists, strings, numbers, booleans and None."""
-        said = {name: _plain(value) for name, value in vars(self).items()}
+        held = vars(self)
+        said = {name: _plain(held[name]) for name in _keys(type(self))}
         return {k: v for k, v in said.items() if v is not None or k not in self.absent}
 
     def model_dump_json(self, indent: int | None = None) -> str:

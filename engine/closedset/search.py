@@ -14,6 +14,7 @@ from closedset import plan as planning
 from closedset.constraint import Bound, Unbound
 from closedset.entity_set import EntitySet
 from closedset.execute import Run
+from closedset.memo import Memo
 from closedset.partition import Verdict, Verdicts
 from closedset.plan import Plan, Step
 from closedset.reply_compact import CompactReply, compact
@@ -67,9 +68,12 @@ def _scale(run: Run, bound: Bound) -> int:
     return columns.scale if columns else 0
 
 
-def search(generation: Generation, raw: object, model: "Model | None" = None) -> FullReply | CompactReply:
-    """Answer a request with the reply its `detail` asks for; `model` compiles a brief."""
-    return _reply(Run(generation), raw, model)
+def search(
+    generation: Generation, raw: object, model: "Model | None" = None, memo: Memo | None = None
+) -> FullReply | CompactReply:
+    """Answer a request with the reply its `detail` asks for; `model` compiles a brief; `memo` is shared by requests
+    over the same generation."""
+    return _reply(Run(generation, memo), raw, model)
 
 
 def explain(generation: Generation, raw: object, model: "Model | None" = None) -> list[Step]:

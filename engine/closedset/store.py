@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -19,7 +19,7 @@ import duckdb
 
 from closedset.catalog import FORMAT, Catalog
 from closedset.entity_set import EntitySet
-from closedset.errors import StoreRefused
+from closedset.errors import RequestRefused, StoreRefused
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -133,6 +133,22 @@ class Store:
         from closedset import search
 
         return search.search(self.generation(), request, model)
+
+    def batch(
+        self, requests: "Iterable[object]", model: "Model | None" = None
+    ) -> "Iterator[FullReply | CompactReply | RequestRefused]":
+        """Answer many requests over one generation, in order, each as `search` would, sharing what they have in common
+        (256 MiB of it at most). A request that is refused gives its refusal, and the next one is answered.
+        """
+        from closedset import search
+        from closedset.memo import Memo
+
+        generation, memo = self.generation(), Memo()
+        for request in requests:
+            try:
+                yield search.search(generation, request, model, memo)
+            except RequestRefused as refused:
+                yield refused
 
     def partition(self, request: object, model: "Model | None" = None) -> "pa.Table":
         """The whole partition of a request's universe: one row an entity (`entity_id`, `verdict`), in id order."""

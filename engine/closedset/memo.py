@@ -1,0 +1,46 @@
+"""What statements over one generation have answered: many questions over one store share it, within bounded memory.
+
+A generation never changes, so the same statement with the same values and the same lent sets has the same answer.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable
+
+import pyarrow as pa
+
+#: So many bytes of answers are remembered; the one longest unused goes first.
+BYTES = 256 << 20
+#: What remembering any answer costs beside its bytes.
+_EACH = 2_000
+
+
+class Memo:
+    """Answers by statement; any number of threads may share one. `bytes` bounds what it holds."""
+
+    def __init__(self, bytes: int = BYTES) -> None:
+        self._most = bytes
+        self._held = 0
+        self._answers: OrderedDict[Hashable, pa.Table] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable) -> pa.Table | None:
+        with self._lock:
+            if key not in self._answers:
+                return None
+            self._answers.move_to_end(key)
+            return self._answers[key]
+
+    def put(self, key: Hashable, answer: pa.Table) -> None:
+        """Remember an answer; one that is larger than an eighth of the whole is not worth what would go for it."""
+        size = answer.nbytes + _EACH
+        if size > self._most // 8:
+            return
+        with self._lock:
+            if key in self._answers:
+                return
+            self._answers[key] = answer
+            self._held += size
+            while self._held > self._most:
+                _, gone = self._answers.popitem(last=False)
+                self._held -= gone.nbytes + _EACH
