@@ -18,8 +18,8 @@ from closedset_cli.interrupts import Interrupts
 #: The sub-commands in the order help lists them: each is the function of that name in the file of that name, or the
 #: group of that name where a command has commands of its own.
 COMMANDS = (
-    "demo", "init", "check", "load", "loads", "diff", "gc", "rejects", "search", "schema", "vocab", "correct", "merge",
-    "coverage", "receipt", "verify", "explain", "eval",
+    "demo", "init", "check", "load", "loads", "diff", "gc", "rejects", "search", "batch", "schema", "vocab", "correct",
+    "merge", "coverage", "receipt", "verify", "explain", "bench", "eval",
 )  # fmt: skip
 
 

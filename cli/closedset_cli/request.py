@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
@@ -96,13 +96,42 @@ def _from_file(name: str) -> dict[str, Any]:
         raw = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except IsADirectoryError:
         raise UsageRefused(f"{name}: is a folder; --request takes a file of JSON, or - for stdin") from None
+    return read(raw, place)
+
+
+def lines(name: str) -> Iterator[tuple[int, dict[str, Any] | UsageRefused]]:
+    """The requests of a file of JSON lines (or of stdin, -), each with its line; a line that is none is its refusal.
+
+    Empty lines are no requests. Refuses (UsageRefused) what is no file of text lines.
+    """
+    place = "stdin" if name == "-" else name
+    try:
+        with sys.stdin.buffer if name == "-" else Path(name).open("rb") as file:
+            for number, raw in enumerate(file, 1):
+                if not raw.strip():
+                    continue
+                try:
+                    yield number, read(raw, place, number)
+                except UsageRefused as refused:
+                    yield number, refused
+    except IsADirectoryError:
+        raise UsageRefused(
+            f"{name}: is a folder; give a file of JSON lines, a request a line, or - for stdin"
+        ) from None
+
+
+def read(raw: bytes, name: str, line: int | None = None) -> dict[str, Any]:
+    """A request from the bytes of one JSON object, which a line of a file holds or the whole of it. Refuses
+    (UsageRefused) anything else, naming where."""
+    place = name if line is None else f"{name}:{line}"
     try:
         text = raw.decode("utf-8-sig")
         request = json.loads(text, object_pairs_hook=_object, parse_float=_exact)
     except UnicodeDecodeError as error:
         raise UsageRefused(f"{place}: byte {error.start} is not UTF-8; write the request as UTF-8 JSON") from None
     except json.JSONDecodeError as error:
-        raise UsageRefused(f"{place}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
+        at = f"{name}:{(line or 1) + error.lineno - 1}:{error.colno}"
+        raise UsageRefused(f"{at}: not JSON: {error.msg}") from None
     except RecursionError:
         raise UsageRefused(f"{place}: its JSON is nested too deeply to be a request") from None
     except _Twice as error:

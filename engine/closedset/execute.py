@@ -68,9 +68,7 @@ class Run:
             self._memo.put(key, answer)
         return answer
 
-    def keep(
-        self, name: str, template: str, values: dict[str, Any], *, sentence: str = "", **parameters: Any
-    ) -> None:
+    def keep(self, name: str, template: str, values: dict[str, Any], *, sentence: str = "", **parameters: Any) -> None:
         """Lend the statements that follow a table that a statement writes, when the first of them needs it."""
         step = self._step(template, values, sentence, parameters)
         self._lent[name] = _Lent(None, (step.sql, _key(step.parameters)), write=step)

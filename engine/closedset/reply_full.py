@@ -4,14 +4,7 @@ Declaring and building the blocks must cost nothing beside the search: `model_du
 `model_json_schema` its schema.
 """
 
-from functools import cache
 from typing import Any, ClassVar, Literal, dataclass_transform, get_type_hints
-
-
-@cache
-def _keys(block: Any) -> dict[str, None]:
-    """A block's keys, in the order they are declared."""
-    return {name: None for name in block.__annotations__ if name != "absent"}
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
@@ -23,9 +16,13 @@ class Block:
     """
 
     absent: ClassVar[frozenset[str]] = frozenset()
+    _keys: ClassVar[dict[str, None]]
+
+    def __init_subclass__(cls) -> None:
+        cls._keys = {name: None for name in cls.__annotations__ if name != "absent"}
 
     def __init__(self, **values: Any) -> None:
-        keys = _keys(type(self))
+        keys = self._keys
         if values.keys() != keys.keys():
             for name in keys.keys() - values.keys():
                 values[name] = getattr(type(self), name)
@@ -47,7 +44,7 @@ class Block:
     def model_dump(self, mode: Literal["python", "json"] = "json") -> dict[str, Any]:
         """The block as JSON values: dicts, lists, strings, numbers, booleans and None."""
         held = vars(self)
-        said = {name: _plain(held[name]) for name in _keys(type(self))}
+        said = {name: _plain(held[name]) for name in self._keys}
         return {k: v for k, v in said.items() if v is not None or k not in self.absent}
 
     def model_dump_json(self, indent: int | None = None) -> str:
@@ -71,7 +68,7 @@ class Block:
         keys = {
             name: core_schema.typed_dict_field(handler.generate_schema(hint), required=not hasattr(cls, name))
             for name, hint in get_type_hints(cls).items()
-            if name != "absent"
+            if name in cls._keys
         }
         return core_schema.typed_dict_schema(keys, extra_behavior="forbid", ref=f"{cls.__module__}.{cls.__qualname__}")
 
