@@ -16,11 +16,11 @@ _EACH = 2_000
 
 
 class Memo:
-    """Answers by statement; any number of threads may share one. `bytes` bounds what it holds."""
+    """Answers by statement; any number of threads may share one. `bytes` bounds what it holds, `held` is that now."""
 
     def __init__(self, bytes: int = BYTES) -> None:
         self._most = bytes
-        self._held = 0
+        self.held = 0
         self._answers: OrderedDict[Hashable, pa.Table] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -40,7 +40,7 @@ class Memo:
             if key in self._answers:
                 return
             self._answers[key] = answer
-            self._held += size
-            while self._held > self._most:
+            self.held += size
+            while self.held > self._most:
                 _, gone = self._answers.popitem(last=False)
-                self._held -= gone.nbytes + _EACH
+                self.held -= gone.nbytes + _EACH
