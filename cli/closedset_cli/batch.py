@@ -1,5 +1,6 @@
 """`closedset batch`: many requests from a file, answered over one generation of a store."""
 
+from collections import deque
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
@@ -63,7 +64,7 @@ def batch(
 
 def _answers(opened: "Store", file: str) -> "Iterator[tuple[int, Answered]]":
     """Each request's line and its answer; a line that is no request is answered by its refusal."""
-    numbers: list[int] = []
+    numbers: deque[int] = deque()
     unfit: list[tuple[int, UsageRefused]] = []
 
     def fit() -> Iterator[dict[str, Any]]:
@@ -79,7 +80,7 @@ def _answers(opened: "Store", file: str) -> "Iterator[tuple[int, Answered]]":
 
     with progress.shown("asking"):
         for answer in opened.batch(fit()):
-            number = numbers.pop()
+            number = numbers.popleft()
             while unfit and unfit[0][0] < number:
                 yield unfit.pop(0)
             yield number, answer

@@ -62,11 +62,7 @@ class Run:
         if self._memo is None:
             return self._run(step, lent)
         key = (step.sql, _key(step.parameters), tuple((name, one.key) for name, one in lent))
-        answer = self._memo.get(key)
-        if answer is None:
-            answer = self._run(step, lent)
-            self._memo.put(key, answer)
-        return answer
+        return self._memo.answer(key, lambda: self._run(step, lent))
 
     def keep(self, name: str, template: str, values: dict[str, Any], *, sentence: str = "", **parameters: Any) -> None:
         """Lend the statements that follow a table that a statement writes, when the first of them needs it."""

@@ -5,7 +5,7 @@ A generation never changes, so the same statement with the same values and the s
 
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
 import pyarrow as pa
 
@@ -22,7 +22,21 @@ class Memo:
         self._most = bytes
         self.held = 0
         self._answers: OrderedDict[Hashable, pa.Table] = OrderedDict()
+        self._turns: dict[Hashable, threading.Lock] = {}
         self._lock = threading.Lock()
+
+    def answer(self, key: Hashable, ask: Callable[[], pa.Table]) -> pa.Table:
+        """What a key's statement answers; of several threads that want it, one asks and the others wait."""
+        with self._lock:
+            turn = self._turns.setdefault(key, threading.Lock())
+        with turn:
+            answer = self.get(key)
+            if answer is None:
+                answer = ask()
+                self.put(key, answer)
+        with self._lock:
+            self._turns.pop(key, None)
+        return answer
 
     def get(self, key: Hashable) -> pa.Table | None:
         with self._lock:

@@ -19,13 +19,14 @@ import duckdb
 
 from closedset.catalog import FORMAT, Catalog
 from closedset.entity_set import EntitySet
-from closedset.errors import RequestRefused, StoreRefused
+from closedset.errors import StoreRefused
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from closedset.brief import Model
     from closedset.diff import Diff
+    from closedset.errors import RequestRefused
     from closedset.ledger import State
     from closedset.mapping import Map
     from closedset.pack import Pack
@@ -140,15 +141,9 @@ class Store:
         """Answer many requests over one generation, in order, each as `search` would, sharing what they have in common
         (256 MiB of it at most). A request that is refused gives its refusal, and the next one is answered.
         """
-        from closedset import search
-        from closedset.memo import Memo
+        from closedset import batch
 
-        generation, memo = self.generation(), Memo()
-        for request in requests:
-            try:
-                yield search.search(generation, request, model, memo)
-            except RequestRefused as refused:
-                yield refused
+        return batch.batch(self.generation(), requests, model)
 
     def partition(self, request: object, model: "Model | None" = None) -> "pa.Table":
         """The whole partition of a request's universe: one row an entity (`entity_id`, `verdict`), in id order."""
