@@ -65,20 +65,23 @@ def test_what_requests_have_in_common_runs_once(roster: Path, monkeypatch: pytes
     truly = Run._run
 
     def counted(self: Run, step: Any, lent: Any) -> Any:
-        ran.append(step.name)
+        # What a request keeps for its own statements is no answer, and is written by whoever needs it.
+        if step.name != "search/keep":
+            ran.append(step.sql)
         return truly(self, step, lent)
 
     monkeypatch.setattr(Run, "_run", counted)
     with closedset.open(roster) as store:
         list(store.batch([{"constraints": [PASSED, SENIOR]}]))
-        once = len(ran)
+        once = sorted(ran)
+        assert len(once) > 5
         ran.clear()
         list(store.batch([{"constraints": [PASSED, SENIOR]}] * 5))
-        assert len(ran) == once
+        assert sorted(ran) == once
         ran.clear()
         for _ in range(5):
             store.search({"constraints": [PASSED, SENIOR]})
-        assert len(ran) == 5 * once
+        assert sorted(ran) == sorted(once * 5)
 
 
 def test_a_batch_answers_from_the_generation_that_was_current_when_it_began(tmp_path: Path) -> None:
