@@ -26,6 +26,7 @@ from tests.test_sources_csv import kept
 import closedset
 import closedset.load
 from closedset import pack as packs
+from closedset.content import content
 from closedset.errors import ClosedsetError, LoadRefused
 from closedset.render import quoted
 
@@ -239,7 +240,8 @@ def answer(folder: Path, given: list[str]) -> tuple[Any, ...]:
     assert (done.unchanged, again.unchanged) == (False, True)
     with closedset.open(folder / "store") as store:
         cells = {t.table: (t.columns, kept(folder, t.table)) for t in done.catalog.tables}
-        return cells, store.partition(VPS).to_pylist(), [r.model_dump() for r in done.catalog.reports]
+        reports = [r.model_dump() for r in done.catalog.reports]
+        return content(store.generation()), cells, store.partition(VPS).to_pylist(), reports
 
 
 @pytest.fixture(scope="module")

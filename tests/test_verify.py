@@ -74,6 +74,8 @@ def test_a_store_that_nobody_touched_is_as_it_was(store: Path) -> None:
     assert (code, said["differences"], said["rows"]) == (0, [], 6)
     assert said["cells"] == 5 * 4 + 3 * 2 + 2 * 1 + 2 * 3
     assert verify(store, "--sample", "2")[0] == 0
+    assert len(said["content"]) == 64
+    assert f"content {said['content'][:16]}: " in run("verify", store)[1]
     assert run("verify", store, "--source", "hr")[1].startswith("as it was: ")
     code, out, err = run("verify", store, "--source", "nobody")
     assert (code, out) == (2, "")
@@ -106,9 +108,12 @@ GENERATION, CELLS = "generations/1.duckdb", "cells/1_hr.duckdb"
     ],
 )
 def test_what_was_tampered_with_is_named(store: Path, file: str, statement: str, where: str, example: str) -> None:
+    was = verify(store)[1]["content"]
     tamper(store / file, statement)
     code, said = verify(store)
     assert code == 3
+    of_content = not any(name in statement for name in ("unattributed", "bitmap", "catalog"))
+    assert (said["content"] != was) == of_content
     found = [one for one in said["differences"] if where in one["where"]]
     assert found, said["differences"]
     assert found[0]["count"] == 1

@@ -83,6 +83,10 @@ def _verified(sheet: Sheet, found: "Verified") -> None:
     read = f"{words.many(found.cells, 'cell')} of the exports, {words.many(found.rows, 'row')} of relations read again"
     if not found.differences:
         sheet.line(("as it was", "green"), f": {read}")
+        if found.content is not None:
+            sheet.line(
+                f"content {found.content[:16]}: a store with the same tables under the same pack and map has the same"
+            )
         return
     sheet.line(("not as it was", "red"), f": {read}")
     for one in found.differences:

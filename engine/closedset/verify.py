@@ -1,8 +1,10 @@
 """Whether a store is what its exports said: its kept cells read again, all of them, a sample, or against live files."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from closedset.content import content
 from closedset.errors import RequestRefused
 from closedset.execute import Run
 from closedset.load import against as live_export
@@ -20,7 +22,8 @@ def kept(path: str | Path, source: str | None = None) -> Verified:
     """Read every kept cell of a store again, or of one source, and compare with what answers rest on."""
     with Store(Path(path)) as opened:
         _known(opened.generation(), source)
-    return whole_store.verify(path, source)
+        found = whole_store.verify(path, source)
+        return found if source is not None else replace(found, content=content(opened.generation()))
 
 
 def sampled(path: str | Path, size: int, source: str | None = None) -> Verified:

@@ -31,11 +31,13 @@ class Difference:
 
 @dataclass(frozen=True)
 class Verified:
-    """What was read again (`cells` of the exports, `rows` of relations), and everything that differs."""
+    """What was read again (`cells` of the exports, `rows` of relations), and everything that differs; `content` is the
+    hash of what the whole store holds, where all of it was read."""
 
     cells: int
     rows: int
     differences: tuple[Difference, ...]
+    content: str | None = None
 
 
 def verify(path: str | Path, source: str | None = None) -> Verified:
