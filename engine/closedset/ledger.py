@@ -8,6 +8,7 @@ force (`State`) is part of what a generation is derived from, so an undo gives b
 import contextlib
 import hashlib
 import json
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -168,13 +169,24 @@ def read(path: Path) -> State:
         return _state(con)
 
 
-def refuse_lost(path: Path, state: State, applied: int) -> None:
-    """Refuse a ledger that lacks events which the store has applied: what people said would be gone unseen."""
-    if state.last < applied:
-        raise StoreRefused(
-            f"{path / FILE}: ends at event {state.last}, and the store has applied {applied}; put back the ledger that "
-            "belongs to this store, or load the exports into a new store"
-        )
+def lost(path: Path, last: int, applied: int) -> str | None:
+    """What to say of a ledger that ends at event `last` though the store has applied more: what people said would be
+    gone unseen. None where it has them all."""
+    if last >= applied:
+        return None
+    file = path / FILE
+    fault = f"ends at event {last}" if file.is_file() else "is missing"
+    return (
+        f"{file}: {fault}, and the store has applied {applied} of its events; put back the ledger that belongs to this "
+        "store, or load the exports into a new store"
+    )
+
+
+def refuse_lost(path: Path, last: int, applied: int) -> None:
+    """Refuse (StoreRefused) a ledger that lacks events which the store has applied."""
+    said = lost(path, last, applied)
+    if said is not None:
+        raise StoreRefused(said)
 
 
 def history(path: Path) -> list[Event[Any]]:
@@ -222,7 +234,7 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection | None]:
     if not file.is_file():
         yield None
         return
-    with _refusing(file), contextlib.closing(sqlite3.connect(file, isolation_level=None)) as con:
+    with _refusing(file), contextlib.closing(_opened(file)) as con:
         con.execute("PRAGMA query_only = TRUE")
         # A load that was killed while it made the ledger leaves a file without a table: nothing was said yet.
         if not con.execute("PRAGMA user_version").fetchone()[0]:
@@ -230,6 +242,17 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection | None]:
             return
         _refuse_other_version(con, file)
         yield con
+
+
+def _opened(file: Path) -> sqlite3.Connection:
+    """A connection for reading. Beside a ledger lies its log (WAL), which the last one to close it takes away; a
+    connection that may not write leaves it, so only where nobody may write is the file opened so.
+    """
+    way = "mode=rw"
+    if not os.access(file.parent, os.W_OK):
+        log = Path(f"{file}-wal")
+        way = "mode=ro" if log.is_file() and log.stat().st_size else "mode=ro&immutable=1"
+    return sqlite3.connect(f"{file.absolute().as_uri()}?{way}", uri=True, isolation_level=None)
 
 
 @contextlib.contextmanager

@@ -7,13 +7,14 @@ import contextlib
 import json
 import os
 import platform
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
@@ -111,8 +112,10 @@ class Store:
         if self.path is not None:
             while (number := current(self.path)) != self._number or self._generation is None:
                 if number is None:
+                    refuse_lost_pointer(self.path)
                     raise StoreRefused(
-                        f"{self.path}: no store here; load one with: closedset load {self.path} --pack NAME PATH"
+                        f"{self.path}: no store here; load one with: "
+                        f"closedset load {shlex.quote(str(self.path))} --pack NAME PATH"
                     )
                 # The former one is not closed: another thread may still read from it; it goes with its last cursor.
                 try:
@@ -268,7 +271,46 @@ def current(path: Path) -> int | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except ValueError:
-        raise StoreRefused(f"{path / CURRENT}: holds no generation number; the store was tampered with") from None
+        raise StoreRefused(f"{path / CURRENT}: holds no generation number; {_way_back(path)}") from None
+
+
+def refuse_lost_pointer(path: Path, source: str | None = None) -> None:
+    """Refuse (StoreRefused) a store whose `CURRENT` is missing though a generation of it was finished.
+
+    `source` is one that is to be loaded: its first load, killed before it was published, may be begun again.
+    """
+    held = numbers(path)
+    records = {number: record for number in held if (record := _record(path, number)) is not None}
+    if not records and held in ([], [1]):
+        return
+    if held == [1] and records[1].get("sources") == [source] and not any(path.glob("ledger*")):
+        return
+    raise StoreRefused(f"{path / CURRENT}: is missing; {_way_back(path)}")
+
+
+def _record(path: Path, number: int) -> dict[str, Any] | None:
+    """The catalog of a generation as it is written, whatever else of the generation is damaged; None where it cannot
+    be read."""
+    try:
+        with connect(generation_file(path, number), read_only=True) as con:
+            ((record,),) = con.execute("SELECT record FROM catalog").fetchall()
+    except (duckdb.Error, ValueError):
+        return None
+    said: dict[str, Any] = json.loads(record)
+    return said
+
+
+def _way_back(path: Path, damaged: int | None = None) -> str:
+    """How to make the newest generation that is whole the current one: the command that does it."""
+    for number in reversed(numbers(path)):
+        if number != damaged:
+            with contextlib.suppress(StoreRefused):
+                _opened(path, number).close()
+                return (
+                    f"generation {number} is whole; to make it the current one: "
+                    f"echo {number} > {shlex.quote(str(path / CURRENT))}"
+                )
+    return "no other generation of this store is whole: put back a copy of it, or load the exports into a new store"
 
 
 def connect(file: Path | None, read_only: bool) -> duckdb.DuckDBPyConnection:
@@ -279,7 +321,20 @@ def connect(file: Path | None, read_only: bool) -> duckdb.DuckDBPyConnection:
 
 
 def _open_generation(path: Path, number: int) -> Generation:
+    try:
+        return _opened(path, number)
+    except _Damaged as damaged:
+        raise StoreRefused(f"{damaged}; {_way_back(path, number)}") from None
+
+
+class _Damaged(StoreRefused):
+    """A file of a generation is missing or cannot be read."""
+
+
+def _opened(path: Path, number: int) -> Generation:
     file = generation_file(path, number)
+    if not file.is_file():
+        raise _Damaged(f"{file}: is missing")
     try:
         con = connect(file, read_only=True)
         ((record,),) = con.execute("SELECT record FROM catalog").fetchall()
@@ -289,9 +344,12 @@ def _open_generation(path: Path, number: int) -> Generation:
         catalog = Catalog.model_validate_json(record)
         # Attached now and not when a receipt needs them: an open reader keeps its files, whatever is dropped later.
         for database, name in catalog.kept.items():
-            attach(con, cells_file(path, name), database)
-    except duckdb.Error as error:
-        raise StoreRefused(f"{file}: cannot be opened: {str(error).splitlines()[0]}") from None
+            file = cells_file(path, name)
+            if not file.is_file():
+                raise _Damaged(f"{file}: is missing: generation {number} keeps the cells of its export there")
+            attach(con, file, database)
+    except (duckdb.Error, ValueError) as error:
+        raise _Damaged(f"{file}: cannot be opened: {(str(error).splitlines() or ['no message'])[0]}") from None
     return Generation(con, catalog)
 
 

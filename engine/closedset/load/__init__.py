@@ -87,7 +87,7 @@ def _into(target: Path, the_pack: Pack, the_map: Map, chosen: Chosen, accept_shr
         before = _before(target, the_pack, the_map.source)
         state = ledger.read(target)
         if before:
-            ledger.refuse_lost(target, state, before.ledger)
+            ledger.refuse_lost(target, state.last, before.ledger)
         if before and before.fingerprints.get(the_map.source) == fingerprint:
             if keep not in (None, before.keep):
                 before = before.model_copy(update={"keep": keep})
@@ -142,6 +142,7 @@ def derive_again(target: Path, before: Catalog, state: State, what: str, detail:
 def _before(target: Path, pack: Pack, source: str) -> Catalog | None:
     """What the store holds now. Refuses a pack that is not the store's, or that its other sources do not fit."""
     if store.current(target) is None:
+        store.refuse_lost_pointer(target, source)
         return None
     with store.Store(target) as held:
         before = held.catalog

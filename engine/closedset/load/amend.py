@@ -113,7 +113,8 @@ def _name(event: Event[Fact]) -> str:
 
 
 def entries(path: str | Path, kind: type[Fact]) -> list[Entry]:
-    """Every event of a kind in the store's ledger, oldest first, those that were undone included."""
+    """Every event of a kind in the store's ledger, oldest first, those that were undone included. Refuses
+    (StoreRefused) a ledger that lacks what the store has applied."""
     target = Path(path)
     with store.Store(target) as held:
         return [e for e in _entries(held.generation(), target) if isinstance(e.event.fact, kind)]
@@ -121,12 +122,13 @@ def entries(path: str | Path, kind: type[Fact]) -> list[Entry]:
 
 def _entries(held: Generation, path: Path) -> list[Entry]:
     events = ledger.history(path)
+    ledger.refuse_lost(path, events[-1].id if events else 0, held.catalog.ledger)
     undone = {e.fact.event: e.id for e in events if isinstance(e.fact, Undo)}
     rows = held.cursor().execute("SELECT event, held, places, note FROM in_force").fetchall()
     told: dict[int, tuple[int | None, str | None, str | None]] = {event: tuple(rest) for event, *rest in rows}
-    last = held.catalog.ledger
+    applied = held.catalog.ledger
     return [
-        Entry(e, *told.get(e.id, (None, None, None)), undone.get(e.id), max(e.id, undone.get(e.id, 0)) > last)
+        Entry(e, *told.get(e.id, (None, None, None)), undone.get(e.id), max(e.id, undone.get(e.id, 0)) > applied)
         for e in events
         if not isinstance(e.fact, Undo)
     ]
@@ -148,7 +150,7 @@ def _amend(
         state = ledger.read(target)
         with store.Store(target) as held:
             before = held.catalog
-            ledger.refuse_lost(target, state, before.ledger)
+            ledger.refuse_lost(target, state.last, before.ledger)
             said = meant(held.generation(), state)
         known = said if isinstance(said, Event) else None if isinstance(said, Undo) else state.holding(said)
         event: Event[Any]

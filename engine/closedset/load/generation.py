@@ -119,13 +119,15 @@ def collect(path: str | Path, keep: int | None = None) -> list[Dropped]:
     """Drop what killed loads have left, all but `keep` former generations (None: as many as the store keeps), and the
     cells that none reads any more. Readers that have one open are unharmed.
 
-    Refuses (StoreRefused) a path that holds no store, and while a load runs.
+    Refuses (StoreRefused) a path that holds no store, one whose `CURRENT` is lost, and while a load runs.
     """
     target = Path(path)
     if not (target / store.GENERATIONS).is_dir():
         store.Store(target).close()
     with store.loading(target):
         number = store.current(target)
+        if number is None:
+            store.refuse_lost_pointer(target)
         gone = _leftovers(target, number or 0)
         if number is not None:
             if keep is None:

@@ -88,6 +88,10 @@ def _derived(
     con: duckdb.DuckDBPyConnection, target: Path, catalog: Catalog, source: str | None
 ) -> Iterator[Difference]:
     state = ledger.read(target)
+    lacking = ledger.lost(target, state.last, catalog.ledger)
+    if lacking is not None:
+        yield Difference("ledger: events that were applied and are gone", catalog.ledger - state.last, (lacking,))
+        return
     if state.last != catalog.ledger:
         said = f"event {state.last} is the last; the generation knows {catalog.ledger}; a load applies them"
         yield Difference("ledger: events that are not applied", state.last - catalog.ledger, (said,))
