@@ -150,6 +150,23 @@ def test_an_option_that_cannot_be_meant_is_refused_by_line(said: dict[str, Any],
     assert "secret" not in str(refusal.value)
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("inside", ["\n", "\r\n", "\r"])
+def test_a_line_break_inside_a_column_name_loses_no_row(inside: str, end: str, tmp_path: Path) -> None:
+    name = f"by{inside}(free text)"
+    records = [f'id,outcome,"{name}"', "e1,passed,x", f'e2,failed,"y{inside}z"', ",passed,"]
+    text = "".join(record + end for record in records)
+    mapping = {"rows": [rows() | {"slots": {"outcome": "outcome", "by": name}}]}
+    found: list[tuple[str | None, ...]] = [("e1", "passed", "x"), ("e2", "failed", f"y{inside}z")]
+    found.append((None, "passed", None))
+    load(tmp_path / "one", {"t.csv": text}, mapping)
+    assert kept(tmp_path / "one") == found
+    skipped = {"files": {"t": {"file": "*.csv", "skip": "1"}}}
+    load(tmp_path / "parts", {"a.csv": f"of 2026{end}{text}", "b.csv": f"of 2027\n{text}"}, mapping | skipped)
+    assert kept(tmp_path / "parts") == found * 2
+    assert verdicts(tmp_path / "one") == verdicts(tmp_path / "parts") == {"e1": "matched", "e2": "none"}
+
+
 # --- a line break without quotes ------------------------------------------------------------------------
 
 
@@ -245,6 +262,9 @@ TEXT = st.lists(
     max_size=6,
 ).map("".join)
 
+#: What may stand inside the name of a column, as inside any cell in quotes.
+BREAKS = ["", "", "\n", "\r\n", "\r"]
+
 
 @st.composite
 def exports(draw: st.DrawFn) -> dict[str, Any]:
@@ -260,8 +280,10 @@ def exports(draw: st.DrawFn) -> dict[str, Any]:
     ragged = draw(st.sets(st.integers(0, 9)))
     out = io.StringIO()
     quoting: Any = draw(st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]))
-    writer = csv.writer(out, delimiter=delimiter, quotechar=quote, lineterminator=end, quoting=quoting)
-    writer.writerow(["id", *(f"c{i}" for i in range(1, width))])
+    form: dict[str, Any] = {"delimiter": delimiter, "quotechar": quote, "lineterminator": end}
+    names = ["id", *(f"c{draw(st.sampled_from(BREAKS))}{i}" for i in range(1, width))]
+    csv.writer(out, **form, quoting=csv.QUOTE_ALL).writerow(names)
+    writer = csv.writer(out, **form, quoting=quoting)
     for i, record in enumerate(records):
         if i in ragged:
             record[1:] = [c.replace("\r", " ").replace("\n", " ") for c in record[1:]]
@@ -271,7 +293,7 @@ def exports(draw: st.DrawFn) -> dict[str, Any]:
     said = {"file": "t.csv", "delimiter": delimiter, "quote": quote}
     if encoding in ("utf-16-be", "gb18030"):
         said["encoding"] = encoding
-    return {"bytes": out.getvalue().encode(encoding), "said": said, "encoding": encoding, "width": width}
+    return {"bytes": out.getvalue().encode(encoding), "said": said, "encoding": encoding, "names": names}
 
 
 def read_alone(file: Path, said: dict[str, Any]) -> tuple[SourceTable, list[Unread], list[tuple[str | None, ...]]]:
@@ -287,7 +309,7 @@ def by_python(export: dict[str, Any]) -> tuple[list[list[str]], list[list[str]]]
     text = io.StringIO(export["bytes"].decode(export["encoding"]), newline="")
     said = export["said"]
     records = list(csv.reader(text, delimiter=said["delimiter"], quotechar=said["quote"]))[1:]
-    return records, [record for record in records if len(record) == export["width"]]
+    return records, [record for record in records if len(record) == len(export["names"])]
 
 
 FUZZ = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=40)
@@ -310,7 +332,7 @@ def test_what_python_reads_is_what_is_kept(tmp_path_factory: pytest.TempPathFact
 def test_a_receipt_is_what_python_reads(tmp_path_factory: pytest.TempPathFactory, export: dict[str, Any]) -> None:
     folder = tmp_path_factory.mktemp("csv")
     records, whole = by_python(export)
-    mapping = {"files": {"t": export["said"]}, "rows": [rows() | {"slots": {"by": "c1"}}]}
+    mapping = {"files": {"t": export["said"]}, "rows": [rows() | {"slots": {"by": export["names"][1]}}]}
     done = load(folder, {"t.csv": export["bytes"]}, mapping)
     assert figures(done.catalog)[:2] == (len(records), len(whole))
     for row in delivered(folder, ask("by", "ne", "no such text")):

@@ -42,6 +42,8 @@ class _Form:
     quote: str
     escape: str
     header: bool
+    #: The first record runs over lines.
+    broken: bool = False
 
     def reader(self, lines: Iterable[str]) -> Iterator[list[str]]:
         """Python's reading of the text."""
@@ -72,8 +74,10 @@ def fill(cells: Cells, part: Part) -> tuple[int, list[Unread]]:
     with text.as_utf8(part) as (file, before):
         form = _form(part, file, before)
         cells.widen(form.names, f"{part.place}:{before + 1}")
-        # DuckDB takes an escape inside quotes only, and drops what it does not know of it.
-        if form.escape not in ("", form.quote):
+        # DuckDB takes an escape inside quotes only, and drops what it does not know of it. It takes the first line
+        # break it meets for the end of every row, and looks for that to the end of the file: one inside the first
+        # record says nothing of the others.
+        if form.escape not in ("", form.quote) or form.broken:
             return _slowly(cells, form)
         return _fast(cells, form)
 
@@ -113,7 +117,8 @@ def _form(part: Part, file: Path, before: int) -> _Form:
         )
     names = list(said.columns) or [name if name and said.header else f"column_{i}" for i, name in enumerate(found, 1)]
     unique(names, place)
-    return _Form(part, file, before, names, delimiter, quote, escape, said.header)
+    broken = "\n" in first or "\r" in first
+    return _Form(part, file, before, names, delimiter, quote, escape, said.header, broken)
 
 
 def _guessed(first: str, quote: str, path: Path) -> str:
@@ -163,8 +168,9 @@ def _fast(cells: Cells, form: _Form) -> tuple[int, list[Unread]]:
 
 
 def _slowly(cells: Cells, form: _Form, refusal: LoadRefused | None = None) -> tuple[int, list[Unread]]:
-    """The twin of the fast reading, row by row, for a file whose line ends differ from row to row, or whose escape
-    is not its quote. `refusal` is what the fast one said of a quote, and stands if this one finds it broken too."""
+    """The twin of the fast reading, row by row, for a file whose line ends differ from row to row, whose first record
+    runs over lines, or whose escape is not its quote. `refusal` is what the fast one said of a quote, and stands if
+    this one finds it broken too."""
     width = len(form.names)
     ragged: list[_Ragged] = []
     lines = _Lines()
