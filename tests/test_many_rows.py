@@ -83,12 +83,33 @@ def test_stores_built_as_of_very_many_rows_agree_with_the_reference(monkeypatch:
     monkeypatch.setattr(column, "_MANY", -1)
     monkeypatch.setattr(term_index, "_FEW", 0)
     monkeypatch.setattr(build, "_ROW_GROUP", 1)
+    monkeypatch.setattr(build, "_JOINED", 1)
     monkeypatch.setattr(ranking, "_MANY", 0)
     # Of very many rows none are kept beside the store.
     monkeypatch.setattr(judged_rows, "_MOST", -1)
     tallies = [agree.against_reference(seed, most=2) for seed in range(500, 540)]
     assert [told for tally in tallies for told in tally.found] == []
     assert sum(tally.requests for tally in tallies) > 60
+
+
+def test_a_relation_may_have_very_many_slots() -> None:
+    names = [f"c{i}" for i in range(300)]
+    slots = {name: ("text", "number", "date", {"term": "axis"})[i % 4] for i, name in enumerate(names)}
+    pack = {"pack": "wide", "axes": {"axis": {"terms": ["1", "2"]}}, "relations": {"fact": {"slots": slots}}}
+    columns = {name: pa.array([str(1 + i % 9), "", "2024"], pa.string()) for i, name in enumerate(names)}
+    one = {"relation": "fact", "from": "t", "entity": "id", "slots": {name: name for name in names}}
+    mapping = {"source": "s", "rows": [one]}
+    table = pa.table({"id": pa.array(["a", "b", "c"]), **columns})
+    asked = [
+        {"relation": "fact", "slot": "c299", "op": "eq", "value": "1"},
+        {"relation": "fact", "slot": "c1", "op": "eq", "value": 2},
+        {"relation": "fact", "slot": "c288", "op": "eq", "value": "1"},
+        {"relation": "fact", "slot": "c298", "op": "eq", "value": "2024"},
+    ]
+    with in_memory(Pack.model_validate(pack), Map.model_validate(mapping), {"t": table}) as store:
+        found = [store.search({"constraints": [one]}).model_dump()["entities"] for one in asked]
+    assert [one["matched"] for one in found] == [[], ["a"], ["a"], ["c"]]
+    assert [one["undetermined"] for one in found] == [["a", "b", "c"], ["b"], ["b"], ["a", "b"]]
 
 
 RANKED = Pack.model_validate(

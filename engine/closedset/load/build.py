@@ -42,6 +42,8 @@ _UNSEEN = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
 _NOTHING_SAID = State()
 #: What DuckDB skips or reads as one, by the least and greatest value of each column.
 _ROW_GROUP = 122_880
+#: So many dictionaries are joined by one statement: the time of a chain of joins grows with its square and more.
+_JOINED = 40
 _TABLES = """
 CREATE TABLE withheld (relation VARCHAR, entry SMALLINT, "table" VARCHAR, entity_id VARCHAR, file VARCHAR,
                        line BIGINT, text VARCHAR, fault VARCHAR);
@@ -251,19 +253,25 @@ def _place(
                 "dictionary": dictionary,
                 "column": kept_as(mapped.cell.column) if mapped and mapped.cell.column else None,
                 "plain": mapped.plain.said(columns[slot_name].scale) if mapped and mapped.plain else None,
+                "part": None,
             }
         )
-    cells_table, entity = entry.table.cells, kept_as(entry.rows.entity)
+    cells_table, entity, order = entry.table.cells, kept_as(entry.rows.entity), _order(entry)
+    parts = _parts(slots, order)
     sql = render(
         "load/rows.sql.j2",
         table=table, cells=cells_table, entity=entity, entry=entry.number, slots=slots, dated=relation.dated,
-        merged=merged, order=_order(entry),
+        merged=merged, order=order, parts=list(parts),
     )  # fmt: skip
     # Each dictionary holds a text once, so the joins lose and repeat nothing in any order; the written one is right,
     # and looking for a better one among two hundred never ends.
     con.execute("SET disabled_optimizers = 'join_order'").fetchall()
+    for part, some in parts.items():
+        con.execute(render("load/part.sql.j2", part=part, cells=cells_table, slots=some)).fetchall()
     ((loaded,),) = con.execute(sql, {"white_space": WHITE_SPACE}).fetchall()
     con.execute("RESET disabled_optimizers").fetchall()
+    for part in parts:
+        con.execute(f"DROP TABLE {quoted(part)}").fetchall()
     if loaded < entry.table.rows:
         sql = render("load/unattributed.sql.j2", cells=cells_table, entity=entity, entry=entry.number)
         bound = {"white_space": WHITE_SPACE, "relation": name, "source": entry.source, "table": entry.rows.table}
@@ -287,6 +295,17 @@ def _place(
         empty_periods=empty,
         slots={s: column.report(m, columns[s].scale) for s, m in entry.mapped.items()},
     )
+
+
+def _parts(slots: list[dict[str, Any]], order: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+    """The slots that are placed beforehand, by the table that holds them, each noted in the slot: all but the first
+    few, the period and those by which rows are laid."""
+    beside = [s for s in slots if s["dictionary"] and not s["period"] and s["name"] not in order][_JOINED:]
+    parts = {f"part_{i // _JOINED}": beside[i : i + _JOINED] for i in range(0, len(beside), _JOINED)}
+    for part, some in parts.items():
+        for slot in some:
+            slot["part"] = part
+    return parts
 
 
 def _order(entry: MapEntry) -> list[str]:

@@ -121,7 +121,8 @@ def _plain(
 
 
 def scale(mapped: list[Mapped]) -> int:
-    """The scale at which a column of 38 digits holds the most cells exactly; the rest of them is unreadable."""
+    """The scale at which a column of 38 digits holds the most cells exactly, the least of such scales; the rest of the
+    cells is unreadable. Of a large number and a long fraction that do not go together, the large one is held."""
     sizes: dict[tuple[int, int], int] = defaultdict(int)
     for one in mapped:
         for size, count in (one.plain.sizes if one.plain else {}).items():
@@ -135,7 +136,7 @@ def scale(mapped: list[Mapped]) -> int:
         most = decimals.DIGITS - scale
         return sum(n for (whole, fraction), n in sizes.items() if whole <= most and fraction <= scale)
 
-    return max(fractions, key=lambda scale: (held(scale), scale))
+    return max(fractions, key=lambda scale: (held(scale), -scale))
 
 
 def fits(mapped: Mapped, scale: int) -> bool:
