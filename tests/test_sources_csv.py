@@ -322,8 +322,13 @@ def test_what_python_reads_is_what_is_kept(tmp_path_factory: pytest.TempPathFact
     file.write_bytes(export["bytes"])
     records, whole = by_python(export)
     table, unread, cells = read_alone(file, export["said"])
-    assert (table.rows, len(unread)) == (len(whole), len(records) - len(whole))
-    assert (table.files[0].rows, table.files[0].unreadable) == (len(records), len(unread))
+    ragged = [len(record) for record in records if record not in whole]
+    width = len(export["names"])
+    # A record that may be two has a further one beside it.
+    assert len(unread) == len(ragged) + sum(found > width and found >= 2 * width - 1 for found in ragged)
+    assert (table.rows, table.files[0].rows, table.files[0].unreadable) == (
+        len(whole), len(whole) + len(unread), len(unread)
+    )  # fmt: skip
     assert cells == [tuple(cell or None for cell in record) for record in whole]
 
 
@@ -331,10 +336,10 @@ def test_what_python_reads_is_what_is_kept(tmp_path_factory: pytest.TempPathFact
 @given(exports())
 def test_a_receipt_is_what_python_reads(tmp_path_factory: pytest.TempPathFactory, export: dict[str, Any]) -> None:
     folder = tmp_path_factory.mktemp("csv")
-    records, whole = by_python(export)
+    _, whole = by_python(export)
     mapping = {"files": {"t": export["said"]}, "rows": [rows() | {"slots": {"by": export["names"][1]}}]}
     done = load(folder, {"t.csv": export["bytes"]}, mapping)
-    assert figures(done.catalog)[:2] == (len(records), len(whole))
+    assert figures(done.catalog)[1] == len(whole)
     for row in delivered(folder, ask("by", "ne", "no such text")):
         receipt = row["slot_receipts"]["by"]
         assert receipt["byte_verified"]

@@ -7,8 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from closedset.mapping import Map
 from closedset.pack import Pack
 
-#: The layout of a generation's tables; a store of another layout is loaded anew, never half-read.
-FORMAT = 4
+#: The layout of a generation's tables, and what a load reads from the same bytes; a store of another one is loaded
+#: anew, never half-read.
+FORMAT = 5
 
 
 class Record(BaseModel):

@@ -17,6 +17,7 @@ _BATCH = 1000
 #: What would mend a row, by a part of its fault; then by its state.
 _CURES = (
     ("Number of Columns", "give the line as many cells as its header names, and quote a cell that holds the delimiter"),
+    ("further record", "write each record on a line of its own"),
     ("entity column is empty", "write the entity's id into the row"),
     ("withheld", "mend the row in the export"),
     ("unattributed", "mend the row in the export, so that it names its entity"),

@@ -48,7 +48,7 @@ _TABLES = """
 CREATE TABLE withheld (relation VARCHAR, entry SMALLINT, "table" VARCHAR, entity_id VARCHAR, file VARCHAR,
                        line BIGINT, text VARCHAR, fault VARCHAR);
 CREATE TABLE unattributed (relation VARCHAR, entry SMALLINT, source VARCHAR, "table" VARCHAR, "row" BIGINT,
-                           file VARCHAR, line BIGINT, fault VARCHAR);
+                           file VARCHAR, line BIGINT, text VARCHAR, fault VARCHAR);
 CREATE TABLE coverage (statement SMALLINT, entity INTEGER);
 CREATE TABLE merged (entity_id VARCHAR, ordinal INTEGER);
 CREATE TABLE bitmap (relation VARCHAR, held BLOB, looked_at BLOB, withheld BLOB);

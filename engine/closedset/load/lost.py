@@ -55,8 +55,8 @@ def _lose(
     con: duckdb.DuckDBPyConnection, relation: str, entry: int | None, table: tuple[str, str], row: Unread
 ) -> None:
     con.execute(
-        "INSERT INTO unattributed VALUES (?, ?, ?, ?, NULL, ?, ?, ?)",
-        [relation, entry, *table, row.file, row.line, row.fault],
+        "INSERT INTO unattributed VALUES (?, ?, ?, ?, NULL, ?, ?, ?, ?)",
+        [relation, entry, *table, row.file, row.line, row.text, row.fault],
     ).fetchall()
 
 

@@ -16,7 +16,7 @@ import duckdb
 from closedset.errors import LoadRefused
 from closedset.load.read import text
 from closedset.load.read.cells import Cells, unique
-from closedset.load.read.part import Part, Unread, first_lines
+from closedset.load.read.part import FURTHER, Part, Unread, first_lines
 from closedset.render import quoted
 
 _DELIMITERS = ",;\t|"
@@ -252,7 +252,8 @@ class _Ragged:
 
 def _unread(form: _Form, ragged: Sequence[_Ragged]) -> list[Unread]:
     """The rows as what could not be read. A line that may be the rest of the row before it (a line break that
-    stands in a cell without quotes) begins with no id: whom it is about nobody knows."""
+    stands in a cell without quotes) begins with no id: whom it is about nobody knows. Nor does anybody of the second
+    of two rows on one line, where a line end is lost: the last cell of one and the first of the next are one cell."""
     width = len(form.names)
     unread: list[Unread] = []
     held = 0
@@ -264,7 +265,10 @@ def _unread(form: _Form, ragged: Sequence[_Ragged]) -> list[Unread]:
         sure = not rest and (found > 1 or width == 1 or (row.follows and not held))
         held = joined if rest else found if found < width else 0
         first = row.cells[0] if sure and row.cells else None
-        unread.append(Unread(form.part.name, form.before + row.line, row.text, row.fault, first, form.names[0]))
+        place = (form.part.name, form.before + row.line, row.text)
+        unread.append(Unread(*place, row.fault, first, form.names[0]))
+        if found > width and found >= 2 * width - 1:
+            unread.append(Unread(*place, FURTHER, None, ""))
     return unread
 
 
@@ -289,7 +293,9 @@ def _rejected(con: duckdb.DuckDBPyConnection, form: _Form) -> list[Unread]:
         if "\n" in row or "\r" in row:
             raise LoadRefused(f"{form.place(line)}: {_SEVERAL_LINES}")
         found = next(form.reader(io.StringIO(row, newline="")), [])
-        ragged.append(_Ragged(line, row, message, found, follows=place - end <= len("\r\n")))
+        # DuckDB counts no further than the first cell too many.
+        said = f"Expected Number of Columns: {len(form.names)} Found: {len(found)}"
+        ragged.append(_Ragged(line, row, said, found, follows=place - end <= len("\r\n")))
         end = place + len(record.rstrip("\r\n").encode())
     return _unread(form, ragged)
 

@@ -10,7 +10,7 @@ from typing import Any
 from closedset.errors import LoadRefused
 from closedset.load.read import text
 from closedset.load.read.cells import BATCH, Cells
-from closedset.load.read.part import Part, Unread
+from closedset.load.read.part import FURTHER, Part, Unread
 from closedset.table_files import steps
 
 _FIRST = re.compile(r'\s*\{\s*"((?:[^"\\]|\\.)*)"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*)\s*[,}]')
@@ -92,15 +92,38 @@ def _lines(part: Part, chunks: Iterator[str], unread: list[Unread]) -> Iterator[
             continue
         try:
             document, end = _DECODER.raw_decode(line, _SPACE.match(line).end())  # type: ignore[union-attr]
-            if line[end:].strip():
-                raise ValueError(f"more text after the object: {line[end:].strip()[:40]!r}")
         except (ValueError, RecursionError) as error:
-            first = _FIRST.match(line)
-            known = _text(json.loads(first[2], parse_float=Number, parse_int=Number)) if first else None
-            column = json.loads(f'"{first[1]}"') if first else ""
+            column, known = _stated_first(line)
             unread.append(Unread(part.name, number, line, f"no JSON: {error}", known, column))
+            if known is not None and (again := _again(line, column)):
+                unread.append(Unread(part.name, number, line[again:], FURTHER, None, ""))
+            continue
+        if more := line[end:].strip():
+            column, known = _stated_first(line)
+            said = f"no JSON: more text after the object: {more[:40]!r}"
+            unread.append(Unread(part.name, number, line, said, known, column))
+            # What separates the elements of a list is no record.
+            if more.strip(",] \t\r"):
+                unread.append(Unread(part.name, number, more, FURTHER, None, ""))
             continue
         yield number, document
+
+
+def _stated_first(line: str) -> tuple[str, str | None]:
+    """The key that a line states first, and its text, None where that is not sure."""
+    first = _FIRST.match(line)
+    try:
+        return (_DECODER.decode(f'"{first[1]}"'), _text(_DECODER.decode(first[2]))) if first else ("", None)
+    except ValueError:
+        return "", None
+
+
+def _again(line: str, column: str) -> int:
+    """Where a broken line may go on with a further record: at the next object, or where its first key stands again;
+    0 if it does not."""
+    key = re.escape(json.dumps(column, ensure_ascii=False))
+    further = re.compile(rf"\{{|{key}\s*:").search(line, _FIRST.match(line).end())  # type: ignore[union-attr]
+    return further.start() if further else 0
 
 
 def _split(chunks: Iterator[str]) -> Iterator[str]:

@@ -41,6 +41,10 @@ class Part:
         return f"{name} {word} {self.inside}" if self.inside is not None else name
 
 
+#: The fault of a record that may have run together with the one before it.
+FURTHER = "a further record may stand here, on the line of another: whom it is about is not sure"
+
+
 @dataclass(frozen=True)
 class Unread:
     """A row of a file that could not be read as a row of its columns; the text that says whom it is about, where
