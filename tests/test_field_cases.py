@@ -265,7 +265,7 @@ def contrast(line: Case, export: Path) -> None:
 # --- the server's clock and place -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Asia/Kolkata"])
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kolkata"])
 def test_dates_mean_the_same_in_every_time_zone(zone: str, tmp_path: Path) -> None:
     script = "import sys, pathlib, tests.test_field_cases as t; t.run_dates(pathlib.Path(sys.argv[1]))"
     path = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])

@@ -17,8 +17,13 @@ from closedset.load import build
 from closedset.plan import Plan
 from closedset.store import Looked
 
-#: Chosen so that the slowest fault to show meets a store that shows it early.
 SEEDS = range(25, 400)
+#: Where a fault that few stores show was met: looked at first, so that the whole walk is only for when it moved.
+FIRST = {
+    "a null distance first": 50, "a chain of merges cut short": 37, "a preference withholds": 36,
+    "the rows of a merged id lost": 36, "a wider term read as no": 32, "a retired row read as true": 32,
+    "a retired row read as false": 32, "precedence swapped": 29, "a half-open period closed": 29,
+}  # fmt: skip
 Plant = Callable[[pytest.MonkeyPatch], None]
 
 
@@ -135,7 +140,7 @@ def planted(plant: Plant) -> Iterator[None]:
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_caught(fault: str) -> None:
     with planted(FAULTS[fault]):
-        for seed in SEEDS:
+        for seed in (FIRST.get(fault, SEEDS[0]), *SEEDS):
             if against_reference(seed).found or against_worlds(seed).found:
                 return
     pytest.fail(f"{fault}: {len(SEEDS)} stores of each kind agree all the same")
