@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from tests.cells import Blank, Span, fold, stated, value
-from tests.said import NOTHING, Said
+from tests.said import NOTHING, Said, mentioned
 
 from closedset.mapping import Map
 from closedset.pack import Axis, Pack
@@ -62,6 +62,7 @@ def read_store(
 ) -> Store:
     """Every row of every map entry in order; a row without an entity id is unattributed. Takes the pack with the
     placed spellings in it."""
+    said = said.among(mentioned(mapping, tables, withheld or {}))
     store = Store({name: [] for name in pack.relations}, defaultdict(set), set(), Counter(unattributed))
     for entry in mapping.rows:
         relation, cells = pack.relations[entry.relation], entry.cells()

@@ -4,7 +4,7 @@ The engine is told the same as a `ledger.State`; who said it and when matters to
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -34,8 +34,20 @@ class Said:
             entity = into[entity]
         return entity
 
+    def among(self, mentioned: set[str]) -> "Said":
+        """What has an effect: a merge has none unless the sources mention both its ids."""
+        return replace(self, merges=tuple(one for one in self.merges if mentioned.issuperset(one)))
+
 
 NOTHING = Said()
+
+
+def mentioned(mapping: Map, tables: Tables, withheld: Mapping[str, Sequence[str]]) -> set[str]:
+    """The ids that the sources mention: in a row, readable or not, in a list of entities, in a coverage statement."""
+    named = [(e.table, e.entity) for e in (*mapping.entities, *mapping.rows)]
+    named += [(said.table, said.column) for _, said in mapping.statements()]
+    ids = {(record.get(column) or "").strip() for table, column in named for record in tables[table]}
+    return ids.union(*withheld.values()) - {""}
 
 
 def placed(pack: Pack, said: Said) -> Pack:

@@ -373,14 +373,14 @@ def draw_period(rng: random.Random, clean: bool) -> tuple[str | None, str | None
 def draw_said(
     rng: random.Random, pack: Pack, mapping: Map, tables: Mapping[str, Table], entities: Sequence[str]
 ) -> Said:
-    """Retired rows, chains of merges, ids an operator looked at (some in no export), spellings placed on terms."""
+    """Retired rows, chains of merges, ids an operator looked at (some of both in no export), placed spellings."""
     rows = [
         (entry.relation, entry.table, place)
         for entry in mapping.rows
         for place, row in enumerate(tables[entry.table])
         if (row["id"] or "").strip()
     ]
-    order = rng.sample(entities, len(entities))
+    order = rng.sample([*entities, "e98"], len(entities) + 1)
     merges = [
         (one, rng.choice(order[i + 1 :])) for i, one in enumerate(order[:-1]) if often(rng, 0.8 / len(entities))
     ]

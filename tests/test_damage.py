@@ -86,9 +86,8 @@ def test_another_source_is_not_loaded_over_a_generation_whose_pointer_is_lost(tm
     code, _, err = run("load", path, "--pack", "roster", "--map", tmp_path / "map.yaml", tmp_path)
     assert (code, "generation 1 is whole" in err) == (2, True), err
     advised(err)
-    assert "the store also holds: hr_warehouse" in run(
-        "load", path, "--pack", "roster", "--map", tmp_path / "map.yaml", tmp_path
-    )[1]
+    _, out, _ = run("load", path, "--pack", "roster", "--map", tmp_path / "map.yaml", tmp_path)
+    assert "the store also holds: hr_warehouse" in out
 
 
 @pytest.mark.parametrize(

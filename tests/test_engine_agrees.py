@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from tests import reference, worlds
 from tests import strategies as drawn
 from tests.reference_store import Tables
-from tests.said import Said, state
+from tests.said import Said, mentioned, state
 
 from closedset.errors import RequestRefused
 from closedset.ledger import State
@@ -59,7 +59,8 @@ def disagreement(store: Store, one: drawn.Store, request: dict[str, Any]) -> str
         return None if said == title else f"the engine refuses ({said!r}), the reference says {title!r}"
     if expected is None:
         return f"the reference refuses ({title!r}), the engine answers"
-    for place, ours, theirs in compared(expected, reply, request, one.said):
+    said_here = one.said.among(mentioned(one.mapping, one.tables, {}))
+    for place, ours, theirs in compared(expected, reply, request, said_here):
         if ours != theirs:
             return f"{place}: the engine says {theirs!r}, the reference {ours!r}"
     table = store.partition(request).to_pydict()

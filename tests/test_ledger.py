@@ -247,11 +247,33 @@ def test_a_misspelt_id_is_refused_with_the_nearest(shop: Shop) -> None:
     assert "(did you mean 'halvard_quist'?)" in shop.refused("merge", "a", "halvard_qvist", "--reason", "x")
 
 
-def test_a_merge_whose_id_no_source_mentions_any_more_is_said_and_the_old_id_still_answers(shop: Shop) -> None:
+def test_a_merge_whose_id_no_source_mentions_any_more_has_no_effect_until_one_does(shop: Shop) -> None:
     shop.run("merge", "e", "a", "--reason", "x")
+    shop.run("coverage declare", "check", "--entity", "e", "--reason", "she is on file")
+    assert sets(shop.ask(PASSED)) == {"matched": ["a"], "not_recorded": ["b", "c", "d"]}
+    said = shop.load("--accept-shrink", checks="id,outcome\nb,passed\n")
+    assert "merge 1: no source mentions 'e' any more" in said
+    assert "coverage 2: no source mentions 1 of its 1 entities any more" in said
+    reply = shop.ask(PASSED, entity_ids=["e"])
+    assert "merged" not in reply
+    assert sets(shop.ask(PASSED)) == {"matched": ["b"], "not_recorded": ["a", "c", "d"]}
+    assert "operator" not in json.dumps(shop.ask(PASSED)["groups"])
+    assert "no source mentions 'e' any more" in shop.run("merge", "--list")
+    # Nothing more can be said of an id that no source mentions, and to say the same again adds nothing.
+    assert "no source mentions 'e'" in shop.refused("coverage declare", "role", "--entity", "e", "--reason", "x")
+    assert "nothing was added" in shop.run("merge", "e", "a", "--reason", "again")
+    shop.load(checks=CHECKS)
+    assert shop.ask(VP, entity_ids=["e"])["merged"] == [{"asked": "e", "entity_id": "a"}]
+
+
+def test_a_merge_into_an_id_that_is_gone_leaves_the_first_id_as_it_was(shop: Shop) -> None:
+    shop.run("merge", "c", "e", "--reason", "x")
+    shop.run("merge", "e", "a", "--reason", "x")
+    assert sets(shop.ask(VP))["matched"] == ["a", "b"]
     said = shop.load("--accept-shrink", checks="id,outcome\na,passed\n")
     assert "merge 1: no source mentions 'e' any more" in said
-    assert shop.ask(VP, entity_ids=["e"])["merged"] == [{"asked": "e", "entity_id": "a"}]
+    assert "merge 2: no source mentions 'e' any more" in said
+    assert sets(shop.ask(VP)) == {"matched": ["a", "b"], "none": ["c"], "undetermined": ["d"]}
 
 
 def test_a_correction_keeps_to_the_id_that_its_source_writes(shop: Shop) -> None:

@@ -31,7 +31,7 @@ from itertools import product
 from typing import Any
 
 from tests.cells import Blank, days, fold, number, stated, value
-from tests.said import NOTHING, Said, placed
+from tests.said import NOTHING, Said, mentioned, placed
 
 from closedset.mapping import Map
 from closedset.pack import Axis, Pack, Relation
@@ -290,7 +290,7 @@ def memberships(
     said: Said = NOTHING,
 ) -> dict[str, Membership]:
     """For every entity: is it a member in every completion of the store, and in some?"""
-    pack = placed(pack, said)
+    pack, said = placed(pack, said), said.among(mentioned(mapping, tables, withheld or {}))
     as_of = request.get("as_of")
     month = days(as_of) if as_of else None
     groups = bound(request, pack)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from closedset.load import Loaded
 
 _NEAR_SHOWN = 10
+_IDS_SHOWN = 6
 _LOST_SHOWN = 10
 
 
@@ -123,7 +124,7 @@ def record(loaded: "Loaded", aside: list[str]) -> dict[str, Any]:
         "relations": {n: r.model_dump(include={"rows", "covered"}) for n, r in catalog.relations.items()},
         "ledger": {"event": catalog.ledger, "unfit": catalog.unfit},
         "lost": [row.model_dump() for row in catalog.lost],
-        "near_duplicates": [list(pair) for pair in catalog.near_duplicates],
+        "near_duplicates": catalog.near_duplicates.model_dump(),
         "other_sources": [s for s in catalog.sources if s != source],
     }
 
@@ -139,7 +140,7 @@ def report(loaded: "Loaded", aside: list[str], said: str) -> Sheet:
     catalog, source = loaded.catalog, loaded.source
     sheet = Sheet()
     sheet.heading(f"source {source}", f" of pack {catalog.pack.pack}: {said}")
-    sheet.line(f"universe {catalog.universe} entities", indent=2)
+    sheet.line(f"universe {words.entities(catalog.universe)}", indent=2)
     others = [s for s in catalog.sources if s != source]
     if others:
         sheet.line(f"the store also holds: {', '.join(others)}", indent=2)
@@ -239,10 +240,13 @@ def _drift(sheet: Sheet, loaded: "Loaded") -> None:
 
 
 def _near(sheet: Sheet, catalog: "Catalog") -> None:
-    pairs = catalog.near_duplicates
-    if not pairs:
+    near = catalog.near_duplicates
+    if not near.groups:
         return
-    sheet.heading("ids that differ only a little", f": {len(pairs)} pairs, kept as different entities")
-    sheet.columns([(repr(a), repr(b)) for a, b in pairs[:_NEAR_SHOWN]])
-    if len(pairs) > _NEAR_SHOWN:
-        sheet.line(f"and {len(pairs) - _NEAR_SHOWN} more (--format json lists them)", indent=2)
+    counted = f"{words.many(near.ids, 'id')} in {words.many(near.groups, 'group')}, kept as different entities"
+    sheet.heading("ids that differ only a little", f": {counted}")
+    for ids in near.first[:_NEAR_SHOWN]:
+        more = ", …" if len(ids) > _IDS_SHOWN else ""
+        sheet.line(", ".join(map(repr, ids[:_IDS_SHOWN])) + more, indent=2)
+    if near.groups > _NEAR_SHOWN:
+        sheet.line(f"and {words.many(near.groups - _NEAR_SHOWN, 'group')} more", indent=2)

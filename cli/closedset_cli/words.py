@@ -39,6 +39,15 @@ def many(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
+def entities(count: int) -> str:
+    """A count of entities.
+
+    >>> entities(1), entities(2)
+    ('1 entity', '2 entities')
+    """
+    return f"{count} {'entity' if count == 1 else 'entities'}"
+
+
 def all_of_them(matched: int) -> str:
     """What a granted licence says of the matches."""
     return {0: "there are none", 1: "this is the only one"}.get(matched, f"these {matched} are all of them")

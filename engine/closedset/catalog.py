@@ -9,7 +9,7 @@ from closedset.pack import Pack
 
 #: The layout of a generation's tables, and what a load reads from the same bytes; a store of another one is loaded
 #: anew, never half-read.
-FORMAT = 5
+FORMAT = 6
 
 
 class Record(BaseModel):
@@ -172,6 +172,15 @@ class Lost(Record):
     fault: str
 
 
+class NearDuplicates(Record):
+    """Ids that differ by little, kept as different entities: how many groups of them, how many ids in all, and the
+    `first` groups with their first ids."""
+
+    groups: int = 0
+    ids: int = 0
+    first: list[list[str]] = Field(default_factory=list)
+
+
 class Drift(Record):
     """How a table of the export differs in shape from the load before; `was` and `now` name the column, or the number
     or the order of columns or files."""
@@ -230,7 +239,7 @@ class Catalog(Record):
     universe: int
     map_version: str
     lost: list[Lost] = Field(default_factory=list)
-    near_duplicates: list[tuple[str, str]] = Field(default_factory=list)
+    near_duplicates: NearDuplicates = Field(default_factory=NearDuplicates)
     drift: list[Drift] = Field(default_factory=list)
     history: list[Change] = Field(default_factory=list)
     keep: int = 1

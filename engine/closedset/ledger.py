@@ -131,12 +131,6 @@ class State:
         """The event in force that says just this."""
         return next((e for e in self.events if e.fact == fact), None)
 
-    @property
-    def merges(self) -> dict[str, str]:
-        """Each merged id and the id at the end of its chain."""
-        into = {e.fact.entity_id: e.fact.into for e in self.of(Merge)}
-        return {one: chain(into, one)[-1] for one in into}
-
 
 def chain(into: Mapping[str, str], entity_id: str) -> list[str]:
     """An id and those it is merged into, one after the other; ends before an id that stands in it already."""

@@ -62,8 +62,8 @@ def look(path: str | Path, relation: str, ids: Mapping[str, str] | None, *, by: 
     or every one that the store now holds."""
     listed: list[str] = []
 
-    def meant(held: Generation, state: State) -> Looked:
-        said, found = looked.meant(held, state, relation, ids)
+    def meant(held: Generation, _: State) -> Looked:
+        said, found = looked.meant(held, relation, ids)
         listed.extend(found)
         return said
 

@@ -27,7 +27,7 @@ from closedset.entity_set import EntitySet, union, width
 from closedset.errors import LoadRefused
 from closedset.fold import WHITE_SPACE
 from closedset.ledger import State
-from closedset.load import column, correction, looked, lost, merge, placement, term_index
+from closedset.load import column, correction, looked, lost, merge, near, placement, term_index
 from closedset.load.column import Surfaces
 from closedset.load.force import Force
 from closedset.load.lost import MapEntry
@@ -37,8 +37,6 @@ from closedset.pack import PERIOD, Pack, Relation, Slot
 from closedset.render import quoted, render
 from closedset.yaml_file import Place
 
-#: Characters that nobody sees: a soft hyphen, zero-width ones, direction marks, a byte order mark.
-_UNSEEN = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
 _NOTHING_SAID = State()
 #: What DuckDB skips or reads as one, by the least and greatest value of each column.
 _ROW_GROUP = 122_880
@@ -128,7 +126,7 @@ def build(
         universe=universe,
         map_version=map_version,
         lost=lost.listed(con),
-        near_duplicates=con.execute(render("load/near_duplicate.sql.j2"), {"unseen": _UNSEEN}).fetchall(),
+        near_duplicates=near.duplicates(con),
     )
 
 

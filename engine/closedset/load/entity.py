@@ -1,27 +1,24 @@
-"""The ids that a store knows: those its sources mention, and those that merges name."""
+"""The ids that a store knows: those its sources mention."""
 
 from collections.abc import Mapping
 
 import pyarrow as pa
 
 from closedset.errors import LedgerRefused
-from closedset.ledger import State
 from closedset.render import render
 from closedset.store import Generation
 
 _SHOWN = 3
 
 
-def refuse_unknown(held: Generation, state: State, ids: Mapping[str, str]) -> None:
+def refuse_unknown(held: Generation, ids: Mapping[str, str]) -> None:
     """Refuse (LedgerRefused) ids that the store does not know, each with where it was said and the id nearest to it."""
     cursor = held.cursor()
-    merges = state.merges
-    wanted = [one for one in ids if one not in merges and one not in merges.values()]
-    cursor.register("wanted", pa.table({"entity_id": pa.array(wanted, pa.string())}))
-    known = {
-        one for (one,) in cursor.execute("SELECT entity_id FROM wanted SEMI JOIN entity USING (entity_id)").fetchall()
-    }
-    unknown = [one for one in wanted if one not in known]
+    cursor.register("wanted", pa.table({"entity_id": pa.array(ids, pa.string())}))
+    known = "SELECT entity_id FROM entity UNION ALL SELECT entity_id FROM merged"
+    found = cursor.execute(f"SELECT entity_id FROM wanted SEMI JOIN ({known}) USING (entity_id)").fetchall()
+    held_here = {one for (one,) in found}
+    unknown = [one for one in ids if one not in held_here]
     if not unknown:
         return
     said = []

@@ -17,7 +17,7 @@ from closedset.render import render
 from closedset.store import Generation
 
 
-def meant(held: Generation, state: State, relation: str, ids: Mapping[str, str] | None) -> tuple[Looked, Sequence[str]]:
+def meant(held: Generation, relation: str, ids: Mapping[str, str] | None) -> tuple[Looked, Sequence[str]]:
     """An operator's coverage and the ids it lists: those of `ids` (and where each was said), or all that the store
     knows. Refuses (LedgerRefused) an unknown relation and unknown ids: coverage says that somebody looked at an entity,
     and does not make one."""
@@ -32,7 +32,7 @@ def meant(held: Generation, state: State, relation: str, ids: Mapping[str, str] 
         said = {one.strip(WHITE_SPACE): place for one, place in ids.items()}
         if blank := said.get(""):
             raise LedgerRefused(f"{blank}: an empty id names nobody")
-        entity.refuse_unknown(held, state, said)
+        entity.refuse_unknown(held, said)
         listed = sorted(said)
     if not listed:
         raise LedgerRefused("no ids: nobody was looked at")
@@ -43,7 +43,7 @@ def declare(
     con: duckdb.DuckDBPyConnection, pack: Pack, state: State, first: int, merged: bool, force: Force
 ) -> list[Statement]:
     """List the entities of each statement in force, the first numbered `first`; ids that no source mentions any more
-    are left out. `merged`: some ids are merged into others."""
+    are left out, and so is a statement of nobody else. `merged`: some ids are merged into others."""
     statements: list[Statement] = []
     for event in state.of(Looked):
         said = event.fact
@@ -56,14 +56,16 @@ def declare(
         ((entities,),) = con.execute(sql, {"white_space": WHITE_SPACE}).fetchall()
         ((gone,),) = con.execute(render("load/unknown_id.sql.j2", merged=merged)).fetchall()
         con.unregister("listed")
+        if gone:
+            force.unfit(event, f"no source mentions {gone} of its {said.entities} entities any more", held=entities)
+        else:
+            force.fit(event, entities)
+        if not entities:
+            continue
         statements.append(
             Statement(
                 relation=said.relation, source=event.by, said=event.reason, entities=entities,
                 declared_by="operator", at=event.at, event=event.id,
             )
         )  # fmt: skip
-        if gone:
-            force.unfit(event, f"no source mentions {gone} of its {said.entities} entities any more", held=entities)
-        else:
-            force.fit(event, entities)
     return statements
