@@ -44,7 +44,7 @@ NOTHING = Said()
 
 def mentioned(mapping: Map, tables: Tables, withheld: Mapping[str, Sequence[str]]) -> set[str]:
     """The ids that the sources mention: in a row, readable or not, in a list of entities, in a coverage statement."""
-    named = [(e.table, e.entity) for e in (*mapping.entities, *mapping.rows)]
+    named = [(e.table, e.entity) for e in mapping.entities] + [(e.table, e.entity) for e in mapping.rows]
     named += [(said.table, said.column) for _, said in mapping.statements()]
     ids = {(record.get(column) or "").strip() for table, column in named for record in tables[table]}
     return ids.union(*withheld.values()) - {""}

@@ -54,7 +54,7 @@ def test_the_wheel_carries_the_licence_and_the_command(wheel: Path) -> None:
         (licence,) = (n for n in packed.namelist() if n.endswith("licenses/LICENSE"))
         (points,) = (n for n in packed.namelist() if n.endswith("entry_points.txt"))
         assert "Apache License" in packed.read(licence).decode()
-        assert "closedset = closedset_cli.main:main" in packed.read(points).decode()
+        assert "closedset = closedset_cli.__main__:start" in packed.read(points).decode()
 
 
 def test_the_lock_names_no_host_but_the_public_ones() -> None:

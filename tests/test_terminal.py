@@ -26,7 +26,7 @@ import pytest
 import closedset
 from closedset.errors import Broken, CompileUnavailable, LoadRefused, PackRefused, RequestRefused, StoreRefused
 from closedset_cli import diagnostics, printable
-from closedset_cli.diagnostics import ExitCode, PipeClosed, UsageRefused
+from closedset_cli.diagnostics import ExitCode, PipeClosed, ReplyLost, UsageRefused
 
 HERE = Path(__file__).parent
 COMMAND = (sys.executable, "-m", "closedset_cli")
@@ -184,9 +184,10 @@ def test_every_kind_of_end_has_its_exit_code() -> None:
         (KeyboardInterrupt(), False, ExitCode.INTERRUPTED),
         (Broken("query interrupted"), True, ExitCode.INTERRUPTED),
         (PipeClosed(), False, ExitCode.OK),
+        (ReplyLost("no room"), False, ExitCode.UNWRITTEN),
     ]
     assert [(diagnostics.ended(e, i)[0], e) for e, i, _ in ends] == [(code, e) for e, _, code in ends]
-    assert [int(code) for code in ExitCode] == [0, 2, 3, 4, 69, 70, 130]
+    assert sorted(int(code) for code in ExitCode) == [0, 2, 3, 4, 69, 70, 74, 130]
 
 
 REFUSED = [

@@ -1,7 +1,16 @@
-"""`python -m closedset_cli`: the same command without its script."""
+"""Where the command begins, also as `python -m closedset_cli`: nothing is imported before Ctrl-C ends it quietly."""
 
-import sys
+import os
+import signal
 
-from closedset_cli.main import main
 
-sys.exit(main())
+def start() -> int:
+    """Run the process's own command line."""
+    signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+    from closedset_cli.main import main
+
+    return main()
+
+
+if __name__ == "__main__":
+    start()

@@ -56,6 +56,12 @@ def all_given(usage: str, *arguments: str | None) -> list[str]:
 
 def report(amended: "Amended", output: Report) -> None:
     """Say what became of one act."""
+    one = amended.entry.event
+    with streams.done(f"{one.kind} {one.id} took place: generation {amended.catalog.generation} has it"):
+        _report(amended, output)
+
+
+def _report(amended: "Amended", output: Report) -> None:
     if output is Report.JSON:
         from closedset_cli.csv_lines import as_json
 

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from closedset_cli import streams
-from closedset_cli.printable import json_safe
+from closedset_cli.printable import json_safe, printable
 
 
 class Csv:
-    """A writer of CSV to stdout, whose header goes out first. A None is an empty cell."""
+    """A writer of CSV to stdout, whose header goes out first. A None is an empty cell. Cells are written as they are,
+    but for a terminal: what would move its cursor is spelled out."""
 
     def __init__(self, header: Sequence[str]) -> None:
         self.write([header])
@@ -19,7 +20,8 @@ class Csv:
     def write(self, rows: Sequence[Sequence[Any]]) -> None:
         buffer = io.StringIO()
         csv.writer(buffer, lineterminator="\n").writerows(rows)
-        streams.reply(buffer.getvalue())
+        text = buffer.getvalue()
+        streams.reply(printable(text, keep="\n\t") if streams.terminal() else text)
 
 
 def json_line(record: Mapping[str, Any]) -> None:

@@ -21,6 +21,7 @@ class ExitCode(IntEnum):
     DIFFERS = 3
     LOSSY = 4
     UNAVAILABLE = 69
+    UNWRITTEN = 74
     BROKEN = 70
     INTERRUPTED = 130
 
@@ -33,6 +34,11 @@ class PipeClosed(Exception):
     """Whoever read stdout has had enough (`| head`): no failure, and nothing to say."""
 
 
+class ReplyLost(Exception):
+    """stdout takes no more, a full disk for one. What the command was to do is done; its text says so where that
+    is more than to reply."""
+
+
 def ended(error: BaseException, interrupted: bool) -> tuple[ExitCode, str]:
     """The exit code of an exception and what to say of it (nothing, for a pipe or a Ctrl-C).
 
@@ -40,6 +46,8 @@ def ended(error: BaseException, interrupted: bool) -> tuple[ExitCode, str]:
     """
     if isinstance(error, PipeClosed):
         return ExitCode.OK, ""
+    if isinstance(error, ReplyLost):
+        return ExitCode.UNWRITTEN, str(error)
     if interrupted or isinstance(error, KeyboardInterrupt):
         return ExitCode.INTERRUPTED, ""
     if isinstance(error, CompileUnavailable):

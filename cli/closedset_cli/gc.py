@@ -32,13 +32,14 @@ def gc(
     from closedset.load import generation
 
     dropped = generation.collect(store, keep)
-    if output is Report.JSON:
-        from closedset_cli.csv_lines import as_json
+    with streams.done(f"{words.many(len(dropped), 'file')} dropped"):
+        if output is Report.JSON:
+            from closedset_cli.csv_lines import as_json
 
-        files = [{"what": one.what, "file": one.file, "bytes": one.bytes} for one in dropped]
-        streams.reply(as_json({"dropped": files, "bytes": _total(dropped)}, indent=2) + "\n")
-    else:
-        _sheet(dropped).send()
+            files = [{"what": one.what, "file": one.file, "bytes": one.bytes} for one in dropped]
+            streams.reply(as_json({"dropped": files, "bytes": _total(dropped)}, indent=2) + "\n")
+        else:
+            _sheet(dropped).send()
 
 
 def _sheet(dropped: "list[Dropped]") -> Sheet:

@@ -33,8 +33,10 @@ class Interrupts:
         threading.Thread(target=self._leave, args=(reader,), daemon=True).start()
 
     def _raise(self, number: int, frame: FrameType | None) -> None:
-        self.seen = True
-        raise KeyboardInterrupt
+        # A second Ctrl-C would only cut short how the first one ends.
+        if not self.seen:
+            self.seen = True
+            raise KeyboardInterrupt
 
     def _leave(self, reader: int) -> None:
         if os.read(reader, 1):

@@ -74,12 +74,13 @@ def load(
             store, pack, paths or [], mapping=map_file, sample=sample, accept_shrink=accept_shrink, keep=keep,
         )  # fmt: skip
     left = [] if sample else aside(loaded, paths or [])
-    if output is Report.JSON:
-        from closedset_cli.csv_lines import as_json
+    with streams.done(f"the load took place: generation {loaded.catalog.generation} is the current one"):
+        if output is Report.JSON:
+            from closedset_cli.csv_lines import as_json
 
-        streams.reply(as_json(record(loaded, left), indent=2) + "\n")
-    else:
-        report(loaded, left, _said(loaded)).send()
+            streams.reply(as_json(record(loaded, left), indent=2) + "\n")
+        else:
+            report(loaded, left, _said(loaded)).send()
 
 
 def aside(loaded: "Loaded", paths: list[str]) -> list[str]:

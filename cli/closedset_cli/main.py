@@ -29,7 +29,7 @@ def app(commands: Sequence[str] = COMMANDS) -> typer.Typer:
         name="closedset",
         help='Answers "all of them" questions over exported tables, and says whether the answer is all of them.',
         epilog="Exit codes: 0 answered (gaps included), 2 refused, 3 not as it was (verify), 4 would lose something "
-        "(check), 69 unavailable, 70 broken, 130 interrupted.",
+        "(check), 69 unavailable, 70 broken, 74 the reply could not be written, 130 interrupted.",
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
@@ -70,16 +70,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str] | None) -> int:
     """Every exception ends here, as `diagnostics.ended` says."""
-    interrupts = Interrupts()
-    streams.prepare()
-    typed = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    interrupts = None
     try:
+        streams.prepare()
+        interrupts = Interrupts()
+        typed = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
         wanted = typed[:1] if typed and typed[0] in COMMANDS else COMMANDS
         code = get_command(app(wanted)).main(args=typed, prog_name="closedset", standalone_mode=False)
         streams.finish()
         return code if isinstance(code, int) else ExitCode.OK
     except (Exception, KeyboardInterrupt) as error:
-        return _end(_usage(error) or error, interrupts.seen)
+        return _end(_usage(error) or error, interrupts is not None and interrupts.seen)
 
 
 def _usage(error: BaseException) -> UsageRefused | None:

@@ -1,16 +1,22 @@
 """The two streams, each with one owner: stdout carries the reply, stderr carries talk."""
 
+import io
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import NoReturn
 
-from closedset_cli.diagnostics import PipeClosed
+from closedset_cli.diagnostics import PipeClosed, ReplyLost
 from closedset_cli.printable import printable
 
 
 def prepare() -> None:
-    """The same bytes everywhere: UTF-8 and bare newlines, whatever the locale or the platform says."""
+    """The same bytes everywhere: UTF-8 and bare newlines, whatever the locale or the platform says.
+
+    A stream that was closed (`>&-`) leads nowhere, as a pipe does whose reader is gone.
+    """
+    _occupy()
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is None:
@@ -21,20 +27,46 @@ def prepare() -> None:
             reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
-def reply(text: str) -> None:
-    """Write a part of the reply. Raises PipeClosed when its reader is gone."""
+def _occupy() -> None:
+    """Take the numbers of closed streams: the next file that is opened would get one, and be written into."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(number)
+    for number, name, way in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, io.TextIOWrapper(io.FileIO(number, way, closefd=False), encoding="utf-8"))
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
     try:
-        sys.stdout.write(text)
+        yield
     except BrokenPipeError:
         raise PipeClosed from None
+    except OSError as error:
+        raise ReplyLost(f"the reply could not be written: {error.strerror or error}") from None
+
+
+def reply(text: str) -> None:
+    """Write a part of the reply. Raises PipeClosed when its reader is gone, ReplyLost when it cannot be written."""
+    with _writing():
+        sys.stdout.write(text)
 
 
 def finish() -> None:
     """Write out what is buffered, so that a closed pipe shows here and not when Python exits."""
-    try:
+    with _writing():
         sys.stdout.flush()
-    except BrokenPipeError:
-        raise PipeClosed from None
+
+
+@contextmanager
+def done(what: str) -> Iterator[None]:
+    """Write the reply of a command that has changed something: should it be lost, that is still said."""
+    try:
+        yield
+        finish()
+    except ReplyLost as lost:
+        raise ReplyLost(f"{lost}; {what}") from None
 
 
 def abandon() -> None:
@@ -54,10 +86,16 @@ def leave(code: int) -> NoReturn:
 
 def talk(text: str) -> None:
     """Say something on stderr. Values in it cannot move the cursor."""
-    for line in text.split("\n"):
-        print(printable(line), file=sys.stderr)
+    with suppress(OSError):
+        for line in text.split("\n"):
+            print(printable(line), file=sys.stderr)
+
+
+def terminal() -> bool:
+    """Whether a person reads the reply."""
+    return sys.stdout.isatty()
 
 
 def colour() -> bool:
     """Whether the reply may be coloured: only on a terminal that takes it, and when nobody objects."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return terminal() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -13,7 +13,7 @@ _NAMED = 10
 
 @lru_cache
 def _forms() -> dict[str, str]:
-    """Characters that are an ASCII letter or digit in another form (full width, raised, circled), and what they mean."""
+    """Characters that are an ASCII letter or digit in another form (full width, raised), and what they mean."""
     codes = (*range(0x80, 0xD800), *range(0xF900, 0x10000))
     folded = {chr(c): unicodedata.normalize("NFKC", chr(c)).casefold() for c in codes}
     wide = {c: f for c, f in folded.items() if len(f) == 1 and f.isascii() and f.isalnum()}
