@@ -2,6 +2,7 @@
 
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
@@ -98,3 +99,61 @@ def test_csv_is_harmless_on_a_terminal_and_the_very_bytes_elsewhere(store: Path)
     os.close(ours)
     assert process.wait() == 0
     assert said.decode().split("\r\n")[:2] == ["entity_id,verdict", "a\\x1b[31m\\x07\\x9b\\u202eb,matched"]
+
+
+@pytest.mark.parametrize("folder", ["h#x", "p%41", "it's", "s t\u00f6re"])
+def test_a_folder_may_be_called_as_one_likes(folder: str, tmp_path: Path) -> None:
+    path = tmp_path / folder / "store"
+    assert run("load", path, "--pack", "roster", "--sample")[0] == 0
+    assert run("merge", path, "teodor_brask", "yusuf_alderane", "--by", "anna", "--reason", "x")[0] == 0
+    assert "'teodor_brask' is 'yusuf_alderane'" in run("merge", path, "--list")[1]
+
+
+def test_but_not_with_a_question_mark(tmp_path: Path) -> None:
+    code, _, err = run("load", tmp_path / "q?" / "store", "--pack", "roster", "--sample")
+    assert (code, "a folder whose name holds a '?'; name another one" in err) == (2, True)
+    assert not (tmp_path / "q?").exists()
+
+
+def test_a_locale_without_utf_8_reads_the_same_names(store: Path, tmp_path: Path) -> None:
+    pack, path = store.parent / "pack.yaml", tmp_path / "st\u00f6re"
+    (tmp_path / "exp\u00f6rt").mkdir()
+    table = shutil.copy(store.parent / "t.csv", tmp_path / "exp\u00f6rt" / "t.csv")
+    told = {**os.environ, "LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    line = [*COMMAND, "load", str(path), "--pack", str(pack), str(table)]
+    ended = subprocess.run(line, env=told, capture_output=True, check=False)
+    assert ended.returncode == 0, ended
+    assert "exp\u00f6rt/t.csv" in ended.stdout.decode()
+    assert run("schema", path)[0] == 0
+
+
+_TMPFS = ["unshare", "-Urm", "sh", "-c"]
+
+
+def _mounts() -> bool:
+    try:
+        return not subprocess.run([*_TMPFS, "mount -t tmpfs none /mnt"], capture_output=True, check=False).returncode
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not _mounts(), reason="no small disk can be made here")
+def test_a_full_disk_is_named_and_the_store_holds_what_it_held(tmp_path: Path) -> None:
+    acts = (
+        f'closedset() {{ "{sys.executable}" -m closedset_cli "$@"; }}; mount -t tmpfs -o size=16m none "$1"',
+        'closedset load "$1/st" --pack roster --sample > /dev/null; echo $?',
+        'cat /dev/zero > "$1/filler" 2> /dev/null',
+        'closedset merge "$1/st" teodor_brask yusuf_alderane --by a --reason x; echo $?',
+        'closedset load "$1/other" --pack roster --sample; echo $?',
+        'closedset search "$1/st" -w "screening.outcome = passed" --set matched',
+        'ls "$1"',
+    )
+    ended = subprocess.run([*_TMPFS, "; ".join(acts), "sh", str(tmp_path)], capture_output=True, text=True, check=False)
+    first, *rest = ended.stdout.splitlines()
+    assert first == "0", ended
+    assert rest[:2] == ["2", "2"], ended
+    assert "halvard_quist" in rest
+    assert rest[-2:] == ["filler", "st"]
+    assert "full" in ended.stderr
+    assert "fault of closedset" not in ended.stderr
+    assert "other: its disk is full" in ended.stderr

@@ -3,6 +3,7 @@
 stdout is the reply and nothing else; stderr is talk. A message names the place, the value and the fix.
 """
 
+import errno
 import os
 import traceback
 from enum import IntEnum
@@ -10,6 +11,7 @@ from enum import IntEnum
 from closedset.errors import Broken, ClosedsetError, CompileUnavailable
 
 DEBUG = "CLOSEDSET_DEBUG"
+_FULL = os.strerror(errno.ENOSPC)
 
 
 class ExitCode(IntEnum):
@@ -57,6 +59,8 @@ def ended(error: BaseException, interrupted: bool) -> tuple[ExitCode, str]:
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
         return ExitCode.REFUSED, f"refused: {place}{error.strerror or error}"
+    if _FULL in str(error):
+        return ExitCode.REFUSED, f"refused: a disk is full: {str(error).splitlines()[0]}; make room, and do it again"
     if os.environ.get(DEBUG):
         return ExitCode.BROKEN, "".join(traceback.format_exception(error)).rstrip()
     first = next((line for line in str(error).splitlines() if line.strip()), "no message")

@@ -380,6 +380,8 @@ def loading(path: Path) -> Iterator[None]:
     """Hold the store's load lock. Refuses at once, saying who holds it; a dead process has released it."""
     from filelock import FileLock, Timeout
 
+    if "?" in str(path.absolute()):
+        raise StoreRefused(f"{path}: DuckDB cannot write below a folder whose name holds a '?'; name another one")
     holder = path / "load.holder"
     fresh = not path.exists()
     try:
@@ -400,7 +402,9 @@ def loading(path: Path) -> Iterator[None]:
         raise StoreRefused(f"{error.filename or path}: cannot hold a store: {error.strerror}") from None
     try:
         since = datetime.now(UTC).isoformat(timespec="seconds")
-        holder.write_text(f"process {os.getpid()} on {platform.node()}, since {since},", encoding="utf-8")
+        # On a full disk nobody learns who holds the lock; what is to be written says that it is full.
+        with contextlib.suppress(OSError):
+            holder.write_text(f"process {os.getpid()} on {platform.node()}, since {since},", encoding="utf-8")
         yield
     finally:
         holder.unlink(missing_ok=True)

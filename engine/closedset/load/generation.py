@@ -1,6 +1,8 @@
 """Writing the next generation beside the current one, and making it the current one in one step."""
 
 import contextlib
+import errno
+import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,11 +13,12 @@ import duckdb
 
 from closedset import progress, store
 from closedset.catalog import Catalog
-from closedset.errors import LoadRefused
+from closedset.errors import LoadRefused, StoreRefused
 from closedset.render import quoted
 
 #: So much memory a load may hold before it spills beside the generation it writes.
 _MEMORY = "2GiB"
+_FULL = os.strerror(errno.ENOSPC)
 
 
 @dataclass
@@ -76,7 +79,6 @@ def begun(path: Path, before: Catalog | None) -> Iterator[Draft]:
     number = (before.generation if before else 0) + 1
     file = store.generation_file(path, number)
     clear(file)
-    draft = Draft(store.connect(file, read_only=False), path, number, before)
 
     def undo() -> None:
         if store.current(path) != number:
@@ -84,16 +86,19 @@ def begun(path: Path, before: Catalog | None) -> Iterator[Draft]:
             for left in (path / store.CELLS).glob(f"{number}_*"):
                 clear(left)
 
-    progress.watch(draft.con, undo)
     try:
-        draft.con.execute(f"SET memory_limit = '{_MEMORY}'").fetchall()
-        yield draft
-    except BaseException:
-        draft.con.close()
+        with contextlib.closing(store.connect(file, read_only=False)) as con:
+            progress.watch(con, undo)
+            con.execute(f"SET memory_limit = '{_MEMORY}'").fetchall()
+            yield Draft(con, path, number, before)
+    except BaseException as error:
         undo()
+        if isinstance(error, Exception) and _FULL in str(error):
+            raise StoreRefused(
+                f"{path}: its disk is full ({str(error).splitlines()[0]}); the store holds what it held: make room, "
+                "and do it again"
+            ) from None
         raise
-    finally:
-        draft.con.close()
 
 
 def clear(file: Path) -> None:
