@@ -65,7 +65,7 @@ def test_every_row_stands_there_with_its_place_its_entity_and_its_text(store: st
         ("screening", "asked", "asked.csv:2"): (None, "e6,oops"),
     }
     assert {k: (v[0], json.loads(v[1])) for k, v in found.items() if v[1].startswith("{")} == {
-        ("screening", "screenings", "screenings_1.csv row 2"): (None, empty),
+        ("screening", "screenings", "screenings_1.csv row 3"): (None, empty),
         ("screening", "screenings", "screenings_2.csv row 1"): (
             None,
             {**empty, "outcome": "failed", "by": "y"},
@@ -106,11 +106,11 @@ def test_a_store_that_lost_nothing_and_a_source_that_is_not_there(store: str, tm
     ("row", "slot", "file", "at", "cell", "kind", "value"),
     [
         ("screening/export/screenings/1", "fee", "screenings_1.csv", 1, "1.50", "number (USD)", "1.50"),
-        ("screening/export/screenings/3", "on", "screenings_1.csv", 3, "31.12.2023", "date", "2023-12-31"),
-        ("screening/export/screenings/3", "by", "screenings_1.csv", 3, None, "nothing recorded", None),
-        ("screening/export/screenings/5", "outcome", "screenings_2.csv", 2, " passed", TERM, "passed"),
-        ("screening/export/screenings/5", "on", "screenings_2.csv", 2, "2023-02", "date", "2023-02-01 to 2023-02-28"),
-        ("screening/export/screenings/5", "fee", "screenings_2.csv", 2, "1e3", "number (USD)", "1000"),
+        ("screening/export/screenings/3", "on", "screenings_1.csv", 4, "31.12.2023", "date", "2023-12-31"),
+        ("screening/export/screenings/3", "by", "screenings_1.csv", 4, None, "nothing recorded", None),
+        ("screening/export/screenings/5", "outcome", "screenings_2.csv", 3, " passed", TERM, "passed"),
+        ("screening/export/screenings/5", "on", "screenings_2.csv", 3, "2023-02", "date", "2023-02-01 to 2023-02-28"),
+        ("screening/export/screenings/5", "fee", "screenings_2.csv", 3, "1e3", "number (USD)", "1000"),
         ("role/export/named/3", "title", "roles.csv", 4, "Cook", "text", "cook"),
     ],
 )
@@ -123,8 +123,8 @@ def test_a_receipt_is_the_cell_as_written_and_what_it_was_read_as(
     assert (said["file"], said["row"], said["cell"], said["byte_verified"]) == (file, at, cell, True)
     assert said["read_as"] == {"kind": kind, "value": value}
     with io.StringIO(FILES[file]) as text:
-        readable = [r for r in csv.DictReader(text) if None not in r and None not in r.values()]
-    assert said["cells"] == {k: v or None for k, v in readable[at - 1].items()}
+        records = list(csv.DictReader(text))
+    assert said["cells"] == {k: v or None for k, v in records[at - 1].items()}
     table = run("receipt", store, row, slot)[1]
     assert f"{file} row {at}" in table
     assert all(column in table for column in said["cells"])
@@ -210,3 +210,30 @@ def test_of_two_records_on_one_line_the_second_is_somebodys_whom_nobody_knows(
     assert [(r["entity_id"], r["text"], r["file"], r["line"]) for r in listed] == [(*one, name, line) for one in found]
     licence = run("search", tmp_path / "s", "-w", "ev.kind = red", "--set", "none")[2]
     assert ("unattributed_rows_withheld:ev" in licence) == bool(nobodys)
+
+
+def test_every_message_names_a_row_by_its_place_among_all_records_of_its_file(tmp_path: Path) -> None:
+    """Row 3 cannot be read, row 1 names nobody, and a blank line is no record."""
+    was = "id,kind\n,blue\nA,red\nB\n\nC,red\nD,blue\n"
+    for file, said in {
+        "pack.yaml": "pack: two\nrelations: {ev: {slots: {kind: text, more: text}}}\n",
+        "map.yaml": TWO.replace("entities: [{from: people, entity: id}]\n", ""),
+        "e/ev.csv": was,
+        "now/ev.csv": was.replace("D,blue", "D,green").replace("C,red", "C,blue"),
+    }.items():
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text(said, encoding="utf-8")
+    made = (str(tmp_path / "s"), "--pack", str(tmp_path / "pack.yaml"))
+    red = (tmp_path / "s", "-w", "ev.kind = red")
+    assert "ev: ev.csv row 1:" in run("load", *made, tmp_path / "e")[1]
+    listed = run("rejects", tmp_path / "s")[1]
+    assert ["ev.csv row 1" in listed, "ev.csv:4" in listed] == [True, True]
+    assert {place in run("search", *red)[1] for place in ("ev.csv row 2 ", "ev.csv row 4 ")} == {True}
+    shown = run("search", *red, "--format", "csv")[1]
+    assert {place in shown for place in ("ev.csv row 2 ", "ev.csv row 4 ")} == {True}
+    assert "ev.csv row 4" in run("receipt", tmp_path / "s", "ev/s/ev/3", "kind")[1]
+    assert "row 4 of ev.csv" in run("receipt", tmp_path / "s", "ev/s/ev/3", "more")[1]
+    compared = run("verify", tmp_path / "s", "--against", tmp_path / "now")[1]
+    assert {place in compared for place in ("ev.csv row 4: kind", "ev.csv row 5: kind")} == {True}
+    assert run("load", *made, tmp_path / "now")[0] == 0
+    assert "(ev.csv row 4)" in run("diff", *red, "1..2")[1]

@@ -434,6 +434,20 @@ def test_a_table_may_stand_anywhere_on_its_sheet_and_a_fault_is_named_by_its_row
     assert (lost.file, lost.line, lost.entity_id) == ("b.xlsx sheet t", 4, "e2")
 
 
+def test_a_row_is_named_as_whoever_opens_its_file_finds_it(tmp_path: Path) -> None:
+    (tmp_path / "book" / "export").mkdir(parents=True)
+    header = ["id", "outcome", "by"]
+    lines = [[], header, ["e1", "passed", "x"], [], ["e2", "x", "y", "z"], ["e3", "passed", "y"], [], ["e4", "passed"]]
+    workbook(tmp_path / "book" / "export" / "b.xlsx", {"t": [line or [None] * 3 for line in lines]})
+    records = ['{"id": "e1", "outcome": "passed"', *(f'{{"id": "e{i}", "outcome": "passed"}}' for i in (2, 3)), "[]"]
+    text = "\n".join([*records[:2], "", *records[2:], records[1].replace("e2", "e4")])
+    found = {}
+    for name, files in (("book", {}), ("lines", {"t.jsonl": text})):
+        load(tmp_path / name, dict(files), {"rows": [rows() | {"slots": {"outcome": "outcome"}}]})
+        found[name] = [row["slot_receipts"]["outcome"]["row"] for row in delivered(tmp_path / name)]
+    assert found == {"book": [3, 6, 8], "lines": [2, 3, 5]}
+
+
 @pytest.mark.parametrize(
     ("said", "fault"),
     [

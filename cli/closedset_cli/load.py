@@ -113,7 +113,12 @@ def record(loaded: "Loaded", aside: list[str]) -> dict[str, Any]:
         "generation": catalog.generation,
         "loaded_at": catalog.loaded_at,
         "universe": catalog.universe,
-        "files": [{"table": t.table, **f.model_dump()} for t in catalog.tables if t.source == source for f in t.files],
+        "files": [
+            {"table": t.table, **f.model_dump(exclude={"shifts"})}
+            for t in catalog.tables
+            if t.source == source
+            for f in t.files
+        ],
         "left_aside": [*_notes(loaded), *aside],
         "drift": [] if loaded.unchanged else [d.model_dump() for d in catalog.drift],
         "entries": [r.model_dump(exclude={"source"}) for r in catalog.reports if r.source == source],
@@ -175,7 +180,7 @@ def report(loaded: "Loaded", aside: list[str], said: str) -> Sheet:
 def _lost(sheet: Sheet, catalog: "Catalog") -> None:
     """The rows that are withheld or unattributed, each by its place: these are what a cure mends."""
     for row in catalog.lost[:_LOST_SHOWN]:
-        place = f"{row.file}:{row.line}" if row.file else f"{row.table} row {row.row}"
+        place = f"{row.file}:{row.line}" if row.line is not None else f"{row.file or row.table} row {row.row}"
         whose = f" (entity {row.entity_id!r}: withheld)" if row.entity_id is not None else " (unattributed)"
         sheet.line((f"{row.relation}: {place}", "yellow"), f": {row.fault}{whose}", indent=2)
     if len(catalog.lost) > _LOST_SHOWN:

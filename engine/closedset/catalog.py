@@ -1,5 +1,6 @@
 """What a generation says of itself: one JSON record inside its database file, read once when a store opens."""
 
+from bisect import bisect_right
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -25,7 +26,8 @@ def kept_as(column: str) -> str:
 
 class SourceFile(Record):
     """One file as read: `sha256` over its bytes, `rows` without the header, `unreadable` rows among them; `lacks`
-    are columns that other files of the table have and this one has not."""
+    are columns that other files of the table have and this one has not. Where a row's place among all records of the
+    file is not its number among the readable ones, `shifts` says from which row on (from 0) by how much."""
 
     path: str
     sha256: str
@@ -33,6 +35,12 @@ class SourceFile(Record):
     rows: int
     unreadable: int = 0
     lacks: list[str] = Field(default_factory=list)
+    shifts: list[tuple[int, int]] = Field(default_factory=list)
+
+    def row(self, number: int) -> int:
+        """The place from 1, among all records of the file, of its readable row of that number, from 0."""
+        at = bisect_right(self.shifts, number, key=lambda shift: shift[0])
+        return number + 1 + (self.shifts[at - 1][1] if at else 0)
 
 
 class Origin(Record):
@@ -59,11 +67,12 @@ class SourceTable(Record):
     notes: list[str] = Field(default_factory=list)
 
     def at(self, place: int) -> tuple[str | None, int]:
-        """The file a row lies in (None: no file's) and its place there from 1; `place` is that in the table, from 0."""
+        """The file a row lies in (None: no file's) and its place there from 1, among all records of the file; `place`
+        is that among the table's rows, from 0."""
         for file in self.files:
             held = file.rows - file.unreadable
             if place < held:
-                return file.path.rsplit("/", 1)[-1], place + 1
+                return file.path.rsplit("/", 1)[-1], file.row(place)
             place -= held
         return None, place + 1
 
@@ -160,8 +169,8 @@ class Placed(Record):
 
 
 class Lost(Record):
-    """A row that no reader could read, or that names no entity: its `file` and `line`, or its place (from 1) in
-    `table`; `entity_id` where that much is sure."""
+    """A row that no reader could read, or that names no entity: its `file` and `line`, or its `row` in `file`, or in
+    `table` where that is no file's; `entity_id` where that much is sure."""
 
     relation: str
     table: str

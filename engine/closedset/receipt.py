@@ -33,7 +33,7 @@ class SlotReceipt:
     """`text` is what the slot states (None: nothing recorded); the cell it came from, read again just now.
 
     `byte_verified` says that this cell still reads as the store has it; `column` is None for a constant. `row` is its
-    place from 1 in the file, `place` that from 0 in the table.
+    place from 1 among all records of the file, `place` that from 0 among the table's rows.
     """
 
     text: str | None
@@ -130,9 +130,8 @@ class Sources:
     ) -> SlotReceipt:
         cell = one.cell
         if cell is None:
-            return SlotReceipt(
-                None, cells.NOTHING, table.table, None, table.source, None, row.place + 1, row.place, None, True
-            )
+            file, at = table.at(row.place)
+            return SlotReceipt(None, cells.NOTHING, table.table, None, table.source, file, at, row.place, None, True)
         here, place, column = table, row.place, cell.column
         origin = table.origins.get(column) if column else None
         if origin is not None and kept[table.cells][row.place].get(origin.ordinal) is not None:

@@ -90,9 +90,9 @@ def _rows(run: Run, entries: list[tuple[str, Rows]], source: str | None, limit: 
     given = [_Given.of(run.catalog, i, of_source, rows) for i, (of_source, rows) in enumerate(entries)]
     named: dict[str, list[Any]] = {"entry": list(range(len(entries))), "source": [s for s, _ in entries]}
     run.give_table("map_entry", pa.table(named, pa.schema({"entry": pa.int16(), "source": pa.string()})))
-    parts = [(one.entry, file, first) for one in given for file, first in one.parts]
-    columns = [list(column) for column in zip(*parts, strict=True)] or [[], [], []]
-    schema = pa.schema({"entry": pa.int16(), "file": pa.string(), "first": pa.int64()})
+    parts = [(one.entry, *part) for one in given for part in one.parts]
+    columns = [list(column) for column in zip(*parts, strict=True)] or [[], [], [], []]
+    schema = pa.schema({"entry": pa.int16(), "file": pa.string(), "first": pa.int64(), "shift": pa.int64()})
     run.give_table("part", pa.table(columns, schema=schema))
     lost = {(r.source, r.table, r.relation) for r in run.catalog.reports if r.unattributed}
     cells = [
@@ -108,13 +108,13 @@ def _rows(run: Run, entries: list[tuple[str, Rows]], source: str | None, limit: 
 
 @dataclass(frozen=True)
 class _Given:
-    """What the listing needs of one map entry: its cells, and where the file of an entity's cell begins."""
+    """What the listing needs of one map entry: its cells, and the parts of the files of an entity's cell."""
 
     entry: int
     cells: tuple[str, ...]
     columns: list[tuple[str, str]]
     ordinal: str | None
-    parts: list[tuple[str, int]]
+    parts: list[tuple[str, int, int]]
 
     @classmethod
     def of(cls, catalog: Catalog, entry: int, source: str, rows: Rows) -> "_Given":
@@ -125,7 +125,13 @@ class _Given:
         return cls(entry, table.cells, columns, origin.ordinal if origin else None, _parts(within))
 
 
-def _parts(table: SourceTable) -> list[tuple[str, int]]:
-    """Each file of a table by name, with the place of its first row in the table."""
+def _parts(table: SourceTable) -> list[tuple[str, int, int]]:
+    """Each file of a table by name, in stretches: from which row of the table on (from 0), and what is added to the
+    number of a row there to give its place in the file."""
     begins = [0, *accumulate(file.rows - file.unreadable for file in table.files)]
-    return [(file.path.rsplit("/", 1)[-1], first) for file, first in zip(table.files, begins, strict=False)]
+    return [
+        (file.path.rsplit("/", 1)[-1], begin + row, shift - begin)
+        for file, begin in zip(table.files, begins, strict=False)
+        if file.rows > file.unreadable
+        for row, shift in ([] if file.shifts and file.shifts[0][0] == 0 else [(0, 0)]) + file.shifts
+    ]

@@ -125,7 +125,7 @@ def build(
         reports=reports,
         universe=universe,
         map_version=map_version,
-        lost=lost.listed(con),
+        lost=lost.listed(con, entries, by_name),
         near_duplicates=near.duplicates(con),
     )
 

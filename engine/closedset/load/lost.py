@@ -1,5 +1,6 @@
 """The rows of an export that nobody can use: unreadable ones of a known entity, and those that name none."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import duckdb
@@ -10,6 +11,7 @@ from closedset.load.column import Mapped
 from closedset.load.read.part import Unread
 from closedset.mapping import Map, Rows
 from closedset.pack import Pack
+from closedset.render import quoted
 
 _LISTED = 50
 
@@ -85,17 +87,35 @@ def _reading(table: SourceTable) -> list[str]:
     return _read_by_select(table) if table.select else [table.table]
 
 
-def listed(con: duckdb.DuckDBPyConnection) -> list[Lost]:
+def listed(
+    con: duckdb.DuckDBPyConnection, entries: Sequence[MapEntry], by_name: dict[tuple[str, str], SourceTable]
+) -> list[Lost]:
     """The first rows that are withheld or unattributed, for the report."""
     rows = con.execute(
-        f"""SELECT relation, "table", file, line, NULL::BIGINT, entity_id, fault FROM withheld
-            UNION ALL SELECT relation, "table", file, line, "row" + 1, NULL, fault FROM unattributed
+        f"""SELECT relation, "table", file, line, NULL::BIGINT, entity_id, fault, entry FROM withheld
+            UNION ALL SELECT relation, "table", file, line, "row", NULL, fault, entry FROM unattributed
             ORDER BY ALL LIMIT {_LISTED}"""
     ).fetchall()
-    return [
-        Lost(relation=r, table=t, file=file, line=line, row=row, entity_id=entity_id, fault=fault)
-        for r, t, file, line, row, entity_id, fault in rows
-    ]
+    found = []
+    for relation, table, file, line, row, entity_id, fault, entry in rows:
+        where = {"file": file, "line": line, "row": None}
+        if row is not None:
+            file, row = _at(con, entries[entry], row, by_name)
+            where = {"file": file, "line": None, "row": row}
+        found.append(Lost(relation=relation, table=table, **where, entity_id=entity_id, fault=fault))
+    return found
+
+
+def _at(
+    con: duckdb.DuckDBPyConnection, entry: MapEntry, place: int, by_name: dict[tuple[str, str], SourceTable]
+) -> tuple[str | None, int]:
+    """Where a row of an entry's table stands: where the cell does that should name its entity."""
+    origin = entry.table.origins.get(entry.rows.entity)
+    if origin is None:
+        return entry.table.at(place)
+    sql = f"SELECT {quoted(origin.ordinal)} FROM {quoted(entry.table.cells)} WHERE rowid = ?"
+    ((within,),) = con.execute(sql, [place]).fetchall()
+    return entry.table.at(place) if within is None else by_name[entry.source, origin.table].at(within)
 
 
 def _read_by_select(table: SourceTable) -> list[str]:

@@ -17,6 +17,7 @@ from closedset.load.read import arrow, csv_file, duckdb_file, excel, json_file, 
 from closedset.load.read.cells import Cells
 from closedset.load.read.found import choose, found, tables
 from closedset.load.read.part import Part, Unread, nearest
+from closedset.load.read.places import Places
 from closedset.render import quoted
 
 if TYPE_CHECKING:
@@ -123,13 +124,14 @@ def read(
     had: list[list[str]] = []
     for number, (part, sha256) in enumerate(zip(parts, digests, strict=True), 1):
         progress.step(f"table {table}: reading {part.name} ({number} of {len(parts)})")
+        kept.places = Places()
         count, faults = _FILL[part.kind](kept, part)
         had.append(kept.latest)
         unread.extend(faults)
         records.append(
             SourceFile(
                 path=part.place, sha256=sha256, bytes=_bytes(part),
-                rows=count + len(faults), unreadable=len(faults),
+                rows=count + len(faults), unreadable=len(faults), shifts=kept.places.shifts,
             )
         )  # fmt: skip
     if not kept.columns:

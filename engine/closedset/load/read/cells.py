@@ -7,6 +7,7 @@ import duckdb
 
 from closedset.catalog import kept_as
 from closedset.errors import LoadRefused
+from closedset.load.read.places import Places
 from closedset.render import quoted
 
 if TYPE_CHECKING:
@@ -17,13 +18,14 @@ BATCH = 50_000
 
 class Cells:
     """One such table. It holds every column that any part has; a part without one leaves it empty. `latest` are the
-    columns of the part read last."""
+    columns of the part read last, and `places` where its rows stand."""
 
     def __init__(self, con: duckdb.DuckDBPyConnection, name: Sequence[str]) -> None:
         self.con = con
         self.name = name
         self.columns: list[str] = []
         self.latest: list[str] = []
+        self.places = Places()
 
     def widen(self, names: Sequence[str], place: str) -> None:
         """Make sure of these columns. Refuses two names that differ by case alone: they are one column to SQL."""

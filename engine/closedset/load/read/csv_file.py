@@ -9,6 +9,7 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import duckdb
@@ -17,6 +18,7 @@ from closedset.errors import LoadRefused
 from closedset.load.read import text
 from closedset.load.read.cells import Cells, unique
 from closedset.load.read.part import FURTHER, Part, Unread, first_lines
+from closedset.load.read.places import Places
 from closedset.render import quoted
 
 _DELIMITERS = ",;\t|"
@@ -26,6 +28,7 @@ _LONGEST_LINE = 16_000_000
 #: Stands for a delimiter of several characters in the slow reading; no text holds it (Unicode keeps it unassigned).
 _NO_LETTER = "\U0010ffff"
 _QUOTE_LEFT_OPEN = "close the quote, and double a quote that stands inside a quoted cell"
+_BLANK = re.compile(rb"\n\r?\n|\r\r")
 #: DuckDB's words for rows whose line ends differ from row to row.
 _MIXED_LINE_ENDS = "state machine reached an invalid state"
 
@@ -151,7 +154,7 @@ def _fast(cells: Cells, form: _Form) -> tuple[int, list[Unread]]:
     con.begin()
     try:
         count = cells.insert(form.names, select, bound)
-        faults = _rejected(con, form)
+        faults = _rejected(con, form, cells.places)
     except duckdb.Error as error:
         con.rollback()
         if _MIXED_LINE_ENDS in str(error):
@@ -184,14 +187,17 @@ def _slowly(cells: Cells, form: _Form, refusal: LoadRefused | None = None) -> tu
                     skip = False
                 elif len(row) == width or (len(row) == width + 1 and not row[-1]):
                     follows = False
+                    cells.places.row()
                     yield row[:width]
                 elif not row and width == 1:
+                    cells.places.row()
                     yield [""]
                 elif row:
                     if any("\n" in cell or "\r" in cell for cell in row):
                         raise LoadRefused(f"{form.place(lines.read)}: {_SEVERAL_LINES}")
                     said = f"Expected Number of Columns: {width} Found: {len(row)}"
                     ragged.append(_Ragged(lines.read, form.delimiter.join(row), said, row, follows))
+                    cells.places.skip()
                     follows = True
 
         try:
@@ -272,20 +278,21 @@ def _unread(form: _Form, ragged: Sequence[_Ragged]) -> list[Unread]:
     return unread
 
 
-def _rejected(con: duckdb.DuckDBPyConnection, form: _Form) -> list[Unread]:
+def _rejected(con: duckdb.DuckDBPyConnection, form: _Form, places: Places) -> list[Unread]:
     """The rows that the fast reading left out. Refuses what may have swallowed the rows after it."""
     rejects = con.execute(
         # Of a record's faults the gravest counts: a quote left open also shows as a wrong number of columns.
         "SELECT min(line_byte_position), arg_max(error_type::VARCHAR, grave), any_value(csv_line), "
-        "arg_max(error_message, grave) FROM "
+        "arg_max(error_message, grave), line FROM "
         "(SELECT *, error_type NOT IN ('MISSING COLUMNS', 'TOO MANY COLUMNS') AS grave FROM reject_errors) "
         "GROUP BY line ORDER BY line"
     ).fetchall()
     # What DuckDB calls a line begins with the blank lines before it.
-    starts = [place + len(line) - len(line.lstrip("\r\n")) if line else place for place, _, line, _ in rejects]
+    starts = [place + len(line) - len(line.lstrip("\r\n")) if line else place for place, _, line, *_ in rejects]
     ragged: list[_Ragged] = []
     end = -1
-    for line, (place, fault, record, message) in zip(_lines(form.file, starts), rejects, strict=True):
+    lines, blank = _lines(form.file, starts)
+    for line, (place, fault, record, message, _) in zip(lines, rejects, strict=True):
         if fault not in ("MISSING COLUMNS", "TOO MANY COLUMNS"):
             said = message.splitlines()[0].rstrip(".")
             raise LoadRefused(f"{form.place(line)}: {said}; {_CURE.get(fault, 'mend that line')}")
@@ -297,19 +304,40 @@ def _rejected(con: duckdb.DuckDBPyConnection, form: _Form) -> list[Unread]:
         said = f"Expected Number of Columns: {len(form.names)} Found: {len(found)}"
         ragged.append(_Ragged(line, row, said, found, follows=place - end <= len("\r\n")))
         end = place + len(record.rstrip("\r\n").encode())
+    if blank and len(form.names) > 1:
+        places.without(_ragged_places(form, len(rejects)))
+    else:
+        places.without(line - 1 - form.header for *_, line in rejects)
     return _unread(form, ragged)
 
 
-def _lines(file: Path, places: Sequence[int]) -> list[int]:
-    """The line, from 1, on which each byte stands; `places` ascend. DuckDB counts records, people count lines."""
-    if not places:
-        return []
+def _ragged_places(form: _Form, many: int) -> Iterator[int]:
+    """The places of the first so many rows with too few or too many cells. DuckDB counts blank lines, too."""
+    width = len(form.names)
+    with text.reading(form.file) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as stream:
+        records = (row for row in form.reader(stream) if row)
+        places = (
+            place
+            for place, row in enumerate(records, -form.header)
+            if place >= 0 and not (len(row) == width or (len(row) == width + 1 and not row[-1]))
+        )
+        yield from islice(places, many)
+
+
+def _lines(file: Path, places: Sequence[int]) -> tuple[list[int], bool]:
+    """The line, from 1, on which each byte stands, and whether any blank line may stand before the last of them;
+    `places` ascend. DuckDB counts records, people count lines."""
     lines: list[int] = []
+    if not places:
+        return lines, False
     line, at = 1, 0
+    blank, last = False, b""
     with text.opened(file) as stream:
         for place in places:
             while at < place and (block := stream.read(min(place - at, 1 << 20))):
                 line += block.count(b"\n")
                 at += len(block)
+                blank = blank or _BLANK.search(last + block) is not None
+                last = block[-2:]
             lines.append(line)
-    return lines
+    return lines, blank

@@ -10,6 +10,7 @@ from closedset.load.read.cells import Cells
 from closedset.load.read.excel_error import errors
 from closedset.load.read.extra import needed
 from closedset.load.read.part import Part, Unread, first_lines
+from closedset.load.read.places import Places
 
 #: Beyond this a double no longer holds every whole number: what is stored is said in its own shortest digits.
 _EXACT = 2**53
@@ -57,7 +58,7 @@ def fill(cells: Cells, part: Part) -> tuple[int, list[Unread]]:
         names = _names(part, first)
         given = [] if part.options.header else [first]
         unread: list[Unread] = []
-        whole = _whole(part, names, given, rows, unread)
+        whole = _whole(part, names, given, rows, unread, cells.places)
         cells.widen(names, f"{part.place} row {first[0]}")
         return cells.rows(names, whole), unread
     finally:
@@ -80,8 +81,10 @@ def _whole(
     given: Sequence[tuple[int, list[str | None]]],
     rows: Iterator[tuple[int, list[str | None]]],
     unread: list[Unread],
+    places: Places,
 ) -> Iterator[list[str | None]]:
-    """The rows that fit the columns; one with a cell beyond them goes to `unread`."""
+    """The rows that fit the columns; one with a cell beyond them goes to `unread`. A row's place is its number in the
+    sheet, as whoever opens it sees it."""
     from itertools import chain
 
     width = len(names)
@@ -91,6 +94,7 @@ def _whole(
             text = "\t".join(cell or "" for cell in row)
             unread.append(Unread(part.name, line, text, said, row[0], names[0]))
         else:
+            places.row(line - 1)
             yield [*row[:width], *([None] * (width - len(row)))]
 
 

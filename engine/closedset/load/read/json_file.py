@@ -11,6 +11,7 @@ from closedset.errors import LoadRefused
 from closedset.load.read import text
 from closedset.load.read.cells import BATCH, Cells
 from closedset.load.read.part import FURTHER, Part, Unread
+from closedset.load.read.places import Places
 from closedset.table_files import steps
 
 _FIRST = re.compile(r'\s*\{\s*"((?:[^"\\]|\\.)*)"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*)\s*[,}]')
@@ -57,12 +58,12 @@ def fill(cells: Cells, part: Part) -> tuple[int, list[Unread]]:
     path = steps(part.options.path) if part.options.path else []
     below = path[1:]
     if part.kind == "jsonl":
-        documents = _lines(part, chunks, unread)
+        documents = _lines(part, chunks, unread, cells.places)
     else:
         stream = _Stream(part, chunks)
         inside = _depth(path) if stream.peek() == "{" else 0
         documents, below = _elements(part, stream, path, inside), below[inside:]
-    rows = (row for line, document in documents for row in _rows(part, line, document, below, unread))
+    rows = (row for line, document in documents for row in _rows(part, line, document, below, unread, cells.places))
     cells.widen(list(part.options.columns), part.place)
     total = 0
     named: dict[str, None] = dict.fromkeys(part.options.columns)
@@ -85,7 +86,9 @@ def _depth(path: Sequence[tuple[str, bool]]) -> int:
 # --- documents ------------------------------------------------------------------------------------------
 
 
-def _lines(part: Part, chunks: Iterator[str], unread: list[Unread]) -> Iterator[tuple[int, Any]]:
+def _lines(
+    part: Part, chunks: Iterator[str], unread: list[Unread], places: Places
+) -> Iterator[tuple[int, Any]]:
     """Each line's document; a line that is none goes to `unread`."""
     for number, line in enumerate(_split(chunks), 1):
         if not line.strip():
@@ -94,6 +97,7 @@ def _lines(part: Part, chunks: Iterator[str], unread: list[Unread]) -> Iterator[
             document, end = _DECODER.raw_decode(line, _SPACE.match(line).end())  # type: ignore[union-attr]
         except (ValueError, RecursionError) as error:
             column, known = _stated_first(line)
+            places.skip()
             unread.append(Unread(part.name, number, line, f"no JSON: {error}", known, column))
             if known is not None and (again := _again(line, column)):
                 unread.append(Unread(part.name, number, line[again:], FURTHER, None, ""))
@@ -101,6 +105,7 @@ def _lines(part: Part, chunks: Iterator[str], unread: list[Unread]) -> Iterator[
         if more := line[end:].strip():
             column, known = _stated_first(line)
             said = f"no JSON: more text after the object: {more[:40]!r}"
+            places.skip()
             unread.append(Unread(part.name, number, line, said, known, column))
             # What separates the elements of a list is no record.
             if more.strip(",] \t\r"):
@@ -280,7 +285,7 @@ def _guess(document: Any) -> str:
 
 
 def _rows(
-    part: Part, line: int, document: Any, below: Sequence[tuple[str, bool]], unread: list[Unread]
+    part: Part, line: int, document: Any, below: Sequence[tuple[str, bool]], unread: list[Unread], places: Places
 ) -> Iterator[dict[str, str | None]]:
     """The rows of one document: itself, or the elements its path leads to, each with the document's own fields.
     One that cannot be read whole gives none, and stands in `unread`."""
@@ -297,9 +302,16 @@ def _rows(
         rows = [_flat(part, fields) for fields in made]
     except (ValueError, RecursionError) as error:
         whole = repr(document) if isinstance(document, _Twice) else ""
+        places.skip()
         unread.append(Unread(part.name, line, whole[:1000], str(error), entity, part.entity or ""))
         return
-    yield from rows
+    for row in rows:
+        if row:
+            places.row()
+            yield row
+        else:
+            places.skip()
+            unread.append(Unread(part.name, line, "{}", "an object without any key", None, ""))
 
 
 def _exploded(value: Any, prefix: str, below: Sequence[tuple[str, bool]]) -> Iterator[dict[str, Any]]:
