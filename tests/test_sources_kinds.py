@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from tests.test_load import delivered, figures, load, reasons, rows, verdicts
+from tests.test_load import ask, delivered, figures, load, reasons, rows, verdicts
 from tests.test_sources_csv import kept
 
 import closedset
@@ -127,9 +127,11 @@ _REL = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 
 
 def cell_xml(value: Any) -> str:
-    """One cell of a sheet: text, or what `{t, v, s}` says of its kind, stored value and style."""
+    """One cell of a sheet: text, what `{t, v, s}` says of its kind, stored value and style, or its XML."""
     if value is None:
         return "<c/>"
+    if isinstance(value, bytes):
+        return value.decode()
     if isinstance(value, dict):
         kind = f' t="{value["t"]}"' if "t" in value else ""
         return f'<c{kind} s="{value.get("s", 0)}"><v>{escape(str(value["v"]))}</v></c>'
@@ -432,6 +434,44 @@ def test_a_table_may_stand_anywhere_on_its_sheet_and_a_fault_is_named_by_its_row
     assert kept(tmp_path) == [("e1", "passed", "#REF!")]
     (lost,) = done.catalog.lost
     assert (lost.file, lost.line, lost.entity_id) == ("b.xlsx sheet t", 4, "e2")
+
+
+OPEN = {
+    "rows": [rows("held_role") | {"slots": {"title": "title"}, "period": ["f", "u"]}],
+    "files": {"t": {"file": "b.xlsx", "sheet": "t"}},
+}
+FORMULA = "<f>DATE(2021,1,1)</f>"
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        (f"<c>{FORMULA}<v/></c>", "1 cell holds a formula without a value (D3)"),
+        (f"<c>{FORMULA}<v></v></c>", "(D3)"),
+        (f"<c>{FORMULA}</c>", "(D3)"),
+        ('<c t="str"><f>A1</f></c>', "(D3)"),
+        ('<c><f t="shared" si="0"/><v /></c>', "(D3)"),
+        (f'<c r="AB3">{FORMULA}<v/></c>', "(AB3)"),
+        (f"<c>{FORMULA}<v/></c>" * 5, "5 cells hold formulas without a value (D3, E3, F3, …)"),
+        (f'<c s="1">{FORMULA}<v>44197</v></c>', "none"),
+        ('<c t="str"><f>""</f><v></v></c>', "matched"),
+    ],
+)
+def test_a_formula_that_was_never_computed_is_refused_and_no_open_end(cell: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "export").mkdir()
+    lines: list[list[Any]] = [[None] * 4, ["id", "title", "f", "u"], ["e1", "VP", "2020", cell.encode()]]
+    workbook(tmp_path / "export" / "b.xlsx", {"t": lines, "more": [[b"<c><f>A1</f></c>"]]})
+    if "(" in said:
+        with pytest.raises(LoadRefused) as refusal:
+            load(tmp_path, {}, OPEN)
+        assert str(refusal.value).startswith(f"{tmp_path / 'export' / 'b.xlsx'} sheet t: ")
+        assert f"{said}: " in str(refusal.value)
+        assert "spreadsheet program and save it, or export its values" in str(refusal.value)
+        assert not (tmp_path / "store").exists()
+    else:
+        load(tmp_path, {}, OPEN)
+        asked = ask("title", "eq", "VP", "held_role", as_of="2024-01")
+        assert verdicts(tmp_path, asked) == {"e1": said}
 
 
 def test_a_row_is_named_as_whoever_opens_its_file_finds_it(tmp_path: Path) -> None:

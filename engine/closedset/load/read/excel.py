@@ -7,7 +7,7 @@ from typing import Any
 
 from closedset.errors import LoadRefused
 from closedset.load.read.cells import Cells
-from closedset.load.read.excel_error import errors
+from closedset.load.read.excel_xml import Unsaid, unsaid
 from closedset.load.read.extra import needed
 from closedset.load.read.part import Part, Unread, first_lines
 from closedset.load.read.places import Places
@@ -34,14 +34,17 @@ def _book(path: Path) -> Any:
 
 
 def fill(cells: Cells, part: Part) -> tuple[int, list[Unread]]:
-    """Append a sheet's rows; wholly empty ones are no rows. Refuses a sheet without header."""
+    """Append a sheet's rows; wholly empty ones are no rows. Refuses a sheet without header, and
+    one with formulas that were never computed."""
     assert part.inside is not None
     book = _book(part.path)
     try:
         sheet = book.get_sheet_by_name(part.inside)
         # Rows are given from the sheet's first on, columns from the first that holds anything.
         before = (sheet.start or (0, 0))[1]
-        wrong = errors(part.path, part.inside)
+        beside = unsaid(part.path, part.inside)
+        _refuse_formulas(part, beside)
+        wrong = beside.errors
         rows: Iterator[tuple[int, list[str | None]]] = (
             (
                 i,
@@ -63,6 +66,19 @@ def fill(cells: Cells, part: Part) -> tuple[int, list[Unread]]:
         return cells.rows(names, whole), unread
     finally:
         book.close()
+
+
+def _refuse_formulas(part: Part, beside: Unsaid) -> None:
+    """Refuse a sheet with formulas whose values the file does not keep: what they say nobody can know."""
+    beside.formulas = [(row, column) for row, column in beside.formulas if row > part.options.skip]
+    if beside.formulas:
+        many, shown = len(beside.formulas), 3
+        cells = "1 cell holds a formula" if many == 1 else f"{many} cells hold formulas"
+        raise LoadRefused(
+            f"{part.place}: {cells} without a value ({beside.first_formulas(shown)}{', …' if many > shown else ''}): "
+            "whatever wrote the workbook did not compute them; open it in a spreadsheet program and save it, or export "
+            "its values"
+        )
 
 
 def _names(part: Part, first: tuple[int, list[str | None]]) -> list[str]:
