@@ -79,10 +79,14 @@ def days(
         year, month, day = (int(part or 0) for part in found.groups())
         fits = month or text.endswith("-00-00") or text == found[1]
         return _span(year, month, day) if fits else None
-    clock = r"[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?\s*(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?"
+    clock = r"[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})([.,][0-9]+)?)?\s*(?:Z|[+-]([0-9]{2})(?::?([0-9]{2}))?)?"
     if found := re.fullmatch(rf"([0-9]{{4}})-([0-9]{{2}})-([0-9]{{2}}){clock}", text):
-        year, month, day = (int(part) for part in found.groups())
-        return _span(year, month, day) if month and day else None
+        year, month, day, hour, minute, second, far, minutes = (int(found[i] or 0) for i in (1, 2, 3, 4, 5, 6, 8, 9))
+        part = float((found[7] or "0").replace(",", "."))
+        # The day ends at 24:00:00, and an offset is at most 18 hours.
+        there_is = hour * 3600 + minute * 60 + min(second, 59) + part <= 86400 and minute < 60 and second <= 60
+        there_is = there_is and far * 60 + minutes <= 18 * 60 and minutes < 60
+        return _span(year, month, day) if month and day and there_is else None
     for form in formats:
         if (read := _by_format(text, form, base_year)) is not None:
             return read

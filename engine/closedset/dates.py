@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 _ISO = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
+#: 24:00 is the end of its day; 60 is a leap second; no clock of the earth is 18 hours from UTC.
 _TIMESTAMP = re.compile(
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ](?:[01][0-9]|2[0-4])(?::?[0-5][0-9](?::?(?:[0-5][0-9]|60)(?:[.,][0-9]+)?)?)?"
-    r" ?(?:Z|UTC|[+-][0-9]{2}(?::?[0-9]{2}(?::?[0-9]{2})?)?)?"
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]"
+    r"(?:(?:[01][0-9]|2[0-3])(?::?[0-5][0-9](?::?(?:[0-5][0-9]|60)(?:[.,][0-9]+)?)?)?|24(?::?00(?::?00(?:[.,]0+)?)?)?)"
+    r" ?(?:Z|UTC|[+-](?:(?:0[0-9]|1[0-7])(?::?[0-5][0-9](?::?[0-5][0-9])?)?|18(?::?00(?::?00)?)?))?"
 )
 _ADJACENT = re.compile(r"%-?[A-Za-z]%-?[A-Za-z]")
 _MONTH = re.compile(r"([0-9]{4})-([0-9]{2})")
@@ -40,7 +42,7 @@ def _month(year: int, month: int) -> Span | None:
 
 def read_iso(text: str) -> Span | None:
     """An ISO year, month or day (`2024-00-00` and `2024-02-00` mean the year and the month), or the written
-    calendar date of a timestamp, whatever its offset. None when the text is none of them."""
+    calendar date of a timestamp, whatever its offset (up to 18 hours). None when the text is none of them."""
     stamp = _TIMESTAMP.fullmatch(text)
     match = _ISO.fullmatch(stamp[1] if stamp else text)
     # "2024-02-00" is a month; with a time of day it is neither a month nor a day.
