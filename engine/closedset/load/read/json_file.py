@@ -86,9 +86,7 @@ def _depth(path: Sequence[tuple[str, bool]]) -> int:
 # --- documents ------------------------------------------------------------------------------------------
 
 
-def _lines(
-    part: Part, chunks: Iterator[str], unread: list[Unread], places: Places
-) -> Iterator[tuple[int, Any]]:
+def _lines(part: Part, chunks: Iterator[str], unread: list[Unread], places: Places) -> Iterator[tuple[int, Any]]:
     """Each line's document; a line that is none goes to `unread`."""
     for number, line in enumerate(_split(chunks), 1):
         if not line.strip():
