@@ -522,16 +522,47 @@ def test_parquet_of_every_simple_type_and_csv_of_the_same_table_are_the_same_cel
     assert set(stores[0][2][1][0].values()) == {"matched", "none"}
 
 
-def test_a_folder_that_holds_a_table_twice_reads_one_and_says_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize("beside", ["t.parquet", "t.csv.gz", "t.tsv", "t.json"])
+@pytest.mark.parametrize("said", [None, "*", "t.*"])
+def test_two_files_of_one_stem_are_refused_unless_the_map_names_one(
+    beside: str, said: str | None, tmp_path: Path
+) -> None:
+    """They may hold other rows: which is meant only whoever exported them knows."""
+    files: dict[str, str | bytes] = {"t.csv": "id,outcome,by\nc,passed,x\n", beside: gzip.compress(b"id\n")}
+    with pytest.raises(LoadRefused) as refusal:
+        load(tmp_path, files, {"files": {"t": said}} if said else {})
+    assert {name in str(refusal.value) for name in ("t.csv", beside, "`files: {t: ", "give only that")} == {True}
+    load(tmp_path, files, {"files": {"t": "t.csv"}})
+    assert verdicts(tmp_path) == {"c": "matched"}
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("t.csv.bz2", "t.csv.bz2 (packed as .bz2, which closedset does not unpack; unpack it, or pack it as .gz"),
+        ("t.zip", "t.zip (packed as .zip"),
+        ("t", "t (its name does not say what kind of file it is; call it t.csv if it is CSV)"),
+        ("t.sql", "t.sql (not a kind of file closedset reads (.parquet"),
+        ("t/part-0.csv", "t (a folder; what is inside is read when the folder itself is given)"),
+        ("t.csv -> gone.csv", "t.csv (a link to gone.csv, which is not there)"),
+    ],
+)
+def test_what_was_given_and_not_taken_is_named_with_its_cure(name: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "export").mkdir()
-    with duckdb.connect() as con:
-        con.execute(f"COPY (SELECT 'p' AS id, 'passed' AS outcome, 'x' AS by) TO '{tmp_path}/export/t.parquet'")
-    done = load(tmp_path, {"t.csv": "id,outcome,by\nc,passed,x\n", "t.csv.gz": gzip.compress(b"id\n")})
-    assert verdicts(tmp_path) == {"p": "matched"}
-    (table,) = done.catalog.tables
-    assert table.notes == [
-        "t: read t.parquet; t.csv beside it was left aside", "t: read t.parquet; t.csv.gz beside it was left aside"
-    ]  # fmt: skip
+    if "->" in name:
+        (tmp_path / "export" / "t.csv").symlink_to("gone.csv")
+    files: dict[str, str | bytes] = {"u.csv": "id\n", ".hidden": ""}
+    with pytest.raises(LoadRefused) as refusal:
+        load(tmp_path, files if "->" in name else files | {name: "id,outcome,by\n"})
+    assert f"table t: no file t among what was given: u.csv; not taken: {said}" in str(refusal.value)
+
+
+def test_a_part_that_is_packed_as_no_reader_unpacks_is_refused_not_missed(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {"t1.csv": "id,outcome,by\ne1,passed,x\n", "t2.csv.xz": "?", "notes.zip": "?"}
+    with pytest.raises(LoadRefused, match=r"t2\.csv\.xz would be one of its files: packed as \.xz"):
+        load(tmp_path, files, {"files": {"t": "t*.csv"}})
+    load(tmp_path, {}, {"files": {"t": "t1.csv"}})
+    assert verdicts(tmp_path) == {"e1": "matched"}
 
 
 def test_parts_of_one_table_give_the_same_answer_in_any_order_of_columns(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def load(
     if not paths and not any(said.connection for said in the_map.files.values()):
         raise LoadRefused("nothing to load: give a folder, files or globs (or --sample for a bundled pack)")
     try:
-        with read.settled(export.choose(the_map, read.found(paths))) as chosen:
+        with read.settled(export.choose(the_map, paths)) as chosen:
             return _into(Path(path), the_pack, the_map, chosen, accept_shrink, keep)
     except LoadRefused as refused:
         if not refused.faults:
@@ -196,10 +196,10 @@ def _read(
     database = draft.keep(source)
     tables_: list[SourceTable] = []
     unread: dict[tuple[str, str], list[Unread]] = {}
-    for name, (parts, notes) in chosen.items():
+    for name, parts in chosen.items():
         cells = (database, f"cells_{len(tables_)}")
         table, faults = read.read(draft.con, source, name, cells, parts, [digests[p].sha256 for p in parts])
-        tables_.append(table.model_copy(update={"notes": [*notes, *table.notes]}))
+        tables_.append(table)
         unread[source, name] = faults
     drift.refuse(mapping, tables_)
     moved = since.drift(draft, tables_)

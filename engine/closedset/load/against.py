@@ -74,10 +74,10 @@ def against(path: str | Path, paths: Sequence[str | Path], source: str | None = 
         try:
             for database, file in catalog.kept.items():
                 store.attach(con, store.cells_file(target, file), database)
-            with read.settled(export.choose(mapping, read.found(paths))) as chosen:
+            with read.settled(export.choose(mapping, paths)) as chosen:
                 _, digests = export.fingerprint(catalog.pack_as_loaded, mapping, chosen)
                 found = []
-                for i, (name, (parts, _)) in enumerate(chosen.items()):
+                for i, (name, parts) in enumerate(chosen.items()):
                     cells = (f"{_LIVE}_{i}",)
                     hashes = [digests[p].sha256 for p in parts]
                     live, faults = read.read(con, mapping.source, name, cells, parts, hashes)

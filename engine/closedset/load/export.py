@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from pathlib import Path
 
 from closedset import progress
 from closedset.catalog import FORMAT
@@ -21,12 +22,13 @@ def file_tables(mapping: Map) -> list[str]:
     return [name for name in dict.fromkeys(named) if name not in mapping.tables]
 
 
-def choose(mapping: Map, found: Sequence[Part]) -> Chosen:
-    """The parts of each table, and notes on those left aside. Refuses a table that nothing fills."""
-    chosen: dict[str, tuple[list[Part], list[str]]] = {}
+def choose(mapping: Map, paths: Sequence[str | Path]) -> Chosen:
+    """The parts of each table among the files, folders, globs and servers given. Refuses a table that nothing fills."""
+    found, passed = read.found(paths), read.passed_over(paths)
+    chosen: dict[str, list[Part]] = {}
     for name in file_tables(mapping):
         try:
-            chosen[name] = read.choose(name, mapping, found)
+            chosen[name] = read.choose(name, mapping, found, passed)
         except LoadRefused as refused:
             faults = refused.faults or [(mapping.place_of(name), str(refused))]
             raise LoadRefused(str(refused), faults) from None
@@ -39,7 +41,7 @@ def fingerprint(pack: Pack, mapping: Map, chosen: Chosen) -> tuple[str, dict[Par
     digest = hashlib.sha256(f"{FORMAT}\0{pack.model_dump_json()}\0{mapping.model_dump_json()}".encode())
     digests: dict[Part, Digest] = {}
     by_place: dict[str, Digest] = {}
-    for name, (parts, _) in chosen.items():
+    for name, parts in chosen.items():
         for part in parts:
             progress.step(f"hashing {part.name}")
             # Two tables may lie in one file.

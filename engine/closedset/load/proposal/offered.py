@@ -66,8 +66,8 @@ def offered(con: duckdb.DuckDBPyConnection, paths: Sequence[str | Path]) -> tupl
     aside: list[Aside] = []
     chosen = _chosen(found, aside)
     tables: list[_Read] = []
-    with read.settled({f"{i}": (parts, []) for i, (_, parts) in enumerate(chosen)}) as settled:
-        for (called, parts), (here, _) in zip(chosen, settled.values(), strict=True):
+    with read.settled({f"{i}": parts for i, (_, parts) in enumerate(chosen)}) as settled:
+        for (called, parts), here in zip(chosen, settled.values(), strict=True):
             try:
                 tables.append(_read(con, called, parts, here, len(tables)))
             except LoadRefused as refused:
@@ -95,11 +95,13 @@ def _chosen(found: Sequence[Part], aside: list[Aside]) -> list[tuple[str, list[P
             chosen += [(_called(one, len(inside)), [one]) for one in inside]
     for called, members in by_stem.items():
         names = tuple(part.path.name for part in members)
-        parts, _ = read.choose("t", Map(source=_SOURCE, files={"t": TableFiles(file=names)}), members)
-        # One export in two forms is read once.
-        kept = {part.path for part in parts}
-        aside += [Aside(p.place, f"read as {parts[0].path.name}") for p in members if p.path not in kept]
-        chosen.append((called, [p for p in members if p.path in kept]))
+        try:
+            read.choose("t", Map(source=_SOURCE, files={"t": TableFiles(file=names)}), members, ())
+        except LoadRefused:
+            why = f"{' and '.join(names)} have one name, and may hold other rows; give only one of them"
+            aside += [Aside(part.place, why) for part in members]
+            continue
+        chosen.append((called, members))
     return sorted(chosen, key=lambda one: (one[0], [part.place for part in one[1]]))
 
 

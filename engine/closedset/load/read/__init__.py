@@ -15,7 +15,7 @@ from closedset.catalog import SourceFile, SourceTable, kept_as
 from closedset.errors import LoadRefused
 from closedset.load.read import arrow, csv_file, duckdb_file, excel, json_file, lake, parquet, postgres, sqlite
 from closedset.load.read.cells import Cells
-from closedset.load.read.found import choose, found, tables
+from closedset.load.read.found import choose, found, passed_over, tables
 from closedset.load.read.part import Part, Unread, nearest
 from closedset.load.read.places import Places
 from closedset.render import quoted
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
-    "Chosen", "Digest", "Part", "Unread", "choose", "digest", "found", "keep", "nearest", "read", "settled", "stamp",
-    "tables",
+    "Chosen", "Digest", "Part", "Unread", "choose", "digest", "found", "keep", "nearest", "passed_over", "read",
+    "settled", "stamp", "tables",
 ]  # fmt: skip
 
 _FILL: dict[str, Callable[[Cells, Part], tuple[int, list[Unread]]]] = {
@@ -43,8 +43,8 @@ _FILL: dict[str, Callable[[Cells, Part], tuple[int, list[Unread]]]] = {
 }
 
 
-#: The parts of each table, and notes on what was left aside.
-Chosen = Mapping[str, tuple[list[Part], list[str]]]
+#: The parts of each table.
+Chosen = Mapping[str, list[Part]]
 
 
 @dataclass(frozen=True)
@@ -96,13 +96,13 @@ def digest(part: Part) -> Digest:
 @contextlib.contextmanager
 def settled(chosen: "Chosen") -> "Iterator[Chosen]":
     """The same parts with every server's tables in files, all of one moment; the files are gone afterwards."""
-    servers = [part for parts, _ in chosen.values() for part in parts if part.kind == "postgres"]
+    servers = [part for parts in chosen.values() for part in parts if part.kind == "postgres"]
     if not servers:
         yield chosen
         return
     with tempfile.TemporaryDirectory(prefix="closedset-") as folder:
         made = postgres.spooled(list(dict.fromkeys(servers)), Path(folder))
-        yield {name: ([made.get(part, part) for part in parts], notes) for name, (parts, notes) in chosen.items()}
+        yield {name: [made.get(part, part) for part in parts] for name, parts in chosen.items()}
 
 
 def read(

@@ -18,8 +18,9 @@ from closedset.table_files import TableFiles, idle
 if TYPE_CHECKING:
     from closedset.mapping import Map
 
-#: Of an export written twice, the kind that says most of its cells is read.
-_RANK = ("parquet", "arrow", "delta", "iceberg", "duckdb", "sqlite", "csv", "jsonl", "json", "excel")
+#: How files are packed that closedset does not unpack.
+_PACKED = (".bz2", ".xz", ".lzma", ".lz4", ".br", ".z", ".zip", ".7z", ".rar", ".tar", ".tgz", ".tar.gz")
+_SHOWN = 3
 _MAGIC = ((0, b"SQLite format 3\0", "sqlite"), (8, b"DUCK", "duckdb"))
 
 
@@ -68,7 +69,29 @@ def _part(path: Path) -> Part | None:
     return Part(kind, path) if kind else None
 
 
+def passed_over(paths: Sequence[str | Path]) -> list[Path]:
+    """What lies in the given folders, or matches the given globs, and is no export; hidden files aside."""
+    beside: list[Path] = []
+    for given in map(str, paths):
+        if "://" not in given:
+            path = Path(given)
+            if path.is_dir():
+                inside = [] if lake.kind(path) else list(path.iterdir())
+            else:
+                inside = [] if path.is_file() else [Path(one) for one in glob(given, recursive=True)]
+            beside += [one for one in inside if not one.name.startswith(".") and _part(one) is None]
+    return sorted(beside)
+
+
 def _no_kind(path: Path) -> str:
+    if path.is_symlink() and not path.exists():
+        return f"a link to {path.readlink()}, which is not there"
+    if path.is_dir():
+        return "a folder; what is inside is read when the folder itself is given"
+    if ending := _packed(path.name):
+        return f"packed as {ending}, which closedset does not unpack; unpack it, or pack it as .gz or .zst"
+    if not path.suffix:
+        return f"its name does not say what kind of file it is; call it {path.name}.csv if it is CSV"
     if kinds.kind_of(path.name) == "database":
         return "neither a SQLite nor a DuckDB file"
     if kinds.kind_of(unpacked(path.name)):
@@ -76,20 +99,46 @@ def _no_kind(path: Path) -> str:
     return f"not a kind of file closedset reads ({', '.join(kinds.SUFFIXES)})"
 
 
-def choose(table: str, mapping: "Map", found: Sequence[Part]) -> tuple[list[Part], list[str]]:
-    """The parts of one table, and notes on files left aside. Refuses a table that nothing fills, and an option of
-    the map that none of its files uses."""
+def choose(table: str, mapping: "Map", found: Sequence[Part], passed: Sequence[Path]) -> list[Part]:
+    """The parts of one table; `passed` is what was given beside them and is no export. Refuses a table that nothing
+    fills, two files of one stem, a part that is packed as no reader unpacks, and an option of the map that none of
+    the files uses."""
     said = mapping.files.get(table, TableFiles())
     chosen = _chosen(table, said, mapping.source, found)
     if not chosen:
         patterns = said.file or (table,)
         have = ", ".join(part.name for part in found) or "no files"
-        raise LoadRefused(f"table {table}: no file {' or '.join(patterns)} among what was given: {have}")
-    kept, notes = _once(table, chosen)
-    for option, message in idle(said, [part.kind for part in kept]):
-        raise _refused(mapping.source, table, option, f"{message} ({kept[0].name})")
+        raise LoadRefused(
+            f"table {table}: no file {' or '.join(patterns)} among what was given: {have}{_not_taken(patterns, passed)}"
+        )
+    if not any(part.server or part.inside for part in chosen):
+        packed = [p for p in passed if _packed(p.name) and _is_called(said.file or (table,), p)]
+        if packed:
+            raise LoadRefused(f"table {table}: {packed[0]} would be one of its files: {_no_kind(packed[0])}")
+    _refuse_twins(table, chosen)
+    for option, message in idle(said, [part.kind for part in chosen]):
+        raise _refused(mapping.source, table, option, f"{message} ({chosen[0].name})")
     wanted, entity = _named(table, mapping)
-    return [replace(p, options=said, wanted=wanted, entity=entity) for p in kept], notes
+    return [replace(p, options=said, wanted=wanted, entity=entity) for p in sorted(chosen, key=lambda p: p.path)]
+
+
+def _not_taken(patterns: Sequence[str], passed: Sequence[Path]) -> str:
+    """What was given beside and why it is no export, for a message: what is called like the table, else the first."""
+    shown = [p for p in passed if _is_called(patterns, p)] or passed
+    listed = "; ".join(f"{path.name} ({_no_kind(path)})" for path in shown[:_SHOWN])
+    more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
+    return f"; not taken: {listed}{more}" if shown else ""
+
+
+def _is_called(patterns: Sequence[str], path: Path) -> bool:
+    """Whether a file that is no export has the name of one, up to its ending."""
+    name = path.name.removesuffix(_packed(path.name))
+    return any(fnmatchcase(name, Path(p).name) or fnmatchcase(stem(name), stem(Path(p).name)) for p in patterns)
+
+
+def _packed(name: str) -> str:
+    """The ending that says how a file is packed, where closedset does not unpack it; else nothing."""
+    return next((name[-len(end) :] for end in reversed(_PACKED) if name.lower().endswith(end)), "")
 
 
 def _refused(source: str, table: str, option: str, fault: str) -> LoadRefused:
@@ -165,20 +214,18 @@ def _by_name(patterns: Sequence[str], found: Sequence[Part]) -> list[Part]:
     return chosen
 
 
-def _once(table: str, chosen: Sequence[Part]) -> tuple[list[Part], list[str]]:
-    """The parts less what stands there twice: one stem in two kinds is one export, and reading both would double
-    it."""
+def _refuse_twins(table: str, chosen: Sequence[Part]) -> None:
+    """Refuse one stem in two kinds or packings: nobody says that they hold the same rows."""
     by_stem: dict[tuple[Path, str], list[Part]] = {}
     for part in chosen:
-        by_stem.setdefault((part.path.parent, stem(part.path.name)), []).append(part)
-    kept: list[Part] = []
-    notes: list[str] = []
-    for same in by_stem.values():
-        best = min(same, key=lambda p: _RANK.index(p.kind) if p.kind in _RANK else len(_RANK))
-        kept.append(best)
-        beside = [p for p in same if p is not best]
-        notes += [f"{table}: read {best.path.name}; {p.path.name} beside it was left aside" for p in beside]
-    return sorted(kept, key=lambda part: part.path), notes
+        twins = by_stem.setdefault((part.path.parent, stem(part.path.name)), [])
+        twins.append(part)
+        if len(twins) > 1 and not part.server:
+            one, other = (twin.path.name for twin in twins[:2])
+            raise LoadRefused(
+                f"table {table}: {one} and {other} are both called {stem(one)!r}, and may hold other rows; say in the "
+                f"map which one to read, as in `files: {{{table}: {one}}}`, or give only that"
+            )
 
 
 def _named(table: str, mapping: "Map") -> tuple[tuple[str, ...], str | None]:
