@@ -220,6 +220,25 @@ def test_an_open_order_of_day_and_month_is_a_question(tmp_path: Path) -> None:
     assert "t.seen: a date, %d/%m/%Y or %m/%d/%Y: no day above 12 says which" in out
 
 
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (["5,123", "2,500", "7"], ["the decimal mark", "groups thousands", "no cell tells which"]),
+        (["5,123", "2,5"], ["the decimal mark"]),
+        (["5,123", "1,234,567", "2.50"], ["groups thousands"]),
+    ],
+)
+def test_whether_a_comma_groups_or_is_the_decimal_mark_is_a_question(
+    cells: list[str], said: list[str], tmp_path: Path
+) -> None:
+    """A thousand lies between the two."""
+    lay(tmp_path / "e", t=column(cells, "amount"))
+    _, out, _ = run("init", str(tmp_path / "e"))
+    (asked,) = (line for line in out.splitlines() if "t.amount: a number with" in line)
+    assert [one for one in ("the decimal mark", "groups thousands", "no cell tells which") if one in asked] == said
+    assert ("decimal:" in asked, 'grouping: ","' in asked) == ("the decimal mark" in said, "groups thousands" in said)
+
+
 TYPES: list[tuple[str, str, list[str], str]] = [
     ("numbers", "amount", ["1", "2.50", "-3", "1e3"], "number"),
     ("a currency sign", "amount", ["1", "€2"], "text"),

@@ -21,6 +21,7 @@ _FORMS = 4
 _SHAPED = 2_000
 _BATCH = 10_000
 _PLAIN, _COMMA, _NUMBER = Cell(column="x"), Cell(column="x", decimal=",", grouping="."), Slot(type="number")
+_GROUPED = Cell(column="x", grouping=",")
 #: What exports write where they know nothing. Only suggested: NA is Namibia, and "none" may be a fact.
 MARKERS = frozenset(
     {"n/a", "na", "#n/a", "n.a.", "nan", "null", "none", "nil", "-", "--", "—", "–", "?", "unknown", "not available",
@@ -47,7 +48,8 @@ class Column:
     """One column. Counts are of cells that hold more than white space; `distinct` of texts trimmed, `folded` of
     spellings. `top` are the most frequent texts with their cells, `forms` the most frequent shapes (9 a digit, a
     letters). `markers` are texts that may record nothing; what the others read as: `number` (all are exact
-    decimals), `comma` (all are with a decimal comma and grouping dots), `formats` (date formats that read all;
+    decimals), `comma` (all are with a decimal comma and grouping dots), `grouped` (all
+    are with a decimal point and grouping commas), `formats` (date formats that read all;
     "" is ISO alone), `agree` (these formats mean the same days), `years` (all are bare likely years),
     `padded` (some number starts with a zero that would be lost)."""
 
@@ -67,6 +69,7 @@ class Column:
     years: bool
     formats: tuple[str, ...]
     agree: bool
+    grouped: bool
 
     @property
     def unique(self) -> bool:
@@ -85,6 +88,7 @@ class _Reading:
 
     number: bool = True
     comma: bool = True
+    grouped: bool = True
     padded: bool = False
     years: bool = True
     formats: tuple[str, ...] = ("", *FORMATS)
@@ -94,12 +98,13 @@ class _Reading:
     @property
     def open(self) -> bool:
         """Whether the texts may still be anything but text."""
-        return self.number or self.comma or bool(self.formats)
+        return self.number or self.comma or self.grouped or bool(self.formats)
 
     def take(self, text: str) -> None:
         self.texts += 1
         self.number = self.number and not cells.read(text, _PLAIN, _NUMBER, None).unreadable
         self.comma = self.comma and not cells.read(text, _COMMA, _NUMBER, None).unreadable
+        self.grouped = self.grouped and not cells.read(text, _GROUPED, _NUMBER, None).unreadable
         self.padded = self.padded or (len(text) > 1 and text[0] == "0" and text[1] not in ".,")
         self.years = self.years and bool(_YEAR.fullmatch(text)) and int(text) in _LIKELY_YEARS
         self.formats = tuple(form for form in self.formats if _reads(text, form))
@@ -140,7 +145,7 @@ def _column(con: duckdb.DuckDBPyConnection, table: SourceTable, name: str, place
     return Column(
         name, place, table.rows, filled, distinct, folded, longest, tuple(top), tuple(shapes), tuple(sorted(markers)),
         some and reading.number, some and reading.comma, reading.padded, some and reading.years,
-        reading.formats if some else (), reading.agree,
+        reading.formats if some else (), reading.agree, some and reading.grouped,
     )  # fmt: skip
 
 

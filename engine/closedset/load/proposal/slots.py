@@ -72,21 +72,30 @@ def proposed(column: Column, place: str) -> Proposed:
     date, wrong = _date(column, said)
     if date is not None and not marks:
         return Proposed(column, "date", dates=date, notes=(*notes, *([f"written {date}"] if date else [])))
-    amount = (column.number or column.comma) and not (column.padded or set(said) & _CODE_WORDS) and date is None
+    amount = column.number or column.comma or column.grouped
+    amount = amount and not (column.padded or set(said) & _CODE_WORDS) and date is None
     if amount and column.number and not marks and not wrong:
         return Proposed(column, "number", notes=tuple(notes))
     if wrong:
         return _asked(column, wrong, f"{place}: {wrong}")
     if marks and (date is not None or amount):
         kind = "a date" if date is not None else "a number"
-        comma = ' with decimal: "," and grouping: "."' if date is None and not column.number else ""
-        form = f' with dates: "{date}"' if date else comma
+        commas = f" {_commas(column)}" if date is None and not column.number else ""
+        form = f' with dates: "{date}"' if date else commas
         said_so = f"{kind}{form}, if {marks} records nothing: declare it under `null` in the map"
         return _asked(column, said_so, f"{place}: every other cell is {said_so}")
-    if amount and column.comma and not column.number:
-        said_so = 'a number, if its comma is the decimal mark: declare decimal: "," and grouping: "." in the map'
+    if amount and not column.number:
+        said_so = f"a number {_commas(column)}: declare it in the map"
         return _asked(column, said_so, f"{place}: {said_so}")
     return _as_words(column, notes)
+
+
+def _commas(column: Column) -> str:
+    """What the commas of a number may be. Of 5,123 nobody can tell, and a thousand lies between the two."""
+    mark = 'decimal: "," and grouping: "." if its comma is the decimal mark'
+    group = 'grouping: "," if its comma groups thousands'
+    both = " or ".join(said for said, may in ((mark, column.comma), (group, column.grouped)) if may)
+    return f"with {both}{' (no cell tells which)' if column.comma and column.grouped else ''}"
 
 
 def _asked(column: Column, note: str, question: str) -> Proposed:
