@@ -1,5 +1,6 @@
 """A store that lost a file or had one spoiled: what the commands say, and that what they advise brings it back."""
 
+import json
 import os
 import shlex
 import shutil
@@ -8,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import pytest
 from tests.command import run
 
@@ -101,10 +103,10 @@ def test_another_source_is_not_loaded_over_a_generation_whose_pointer_is_lost(tm
 )
 def test_what_is_damaged_is_named_with_the_way_back(file: str, harm: Harm, said: str, store: Path) -> None:
     harm(store / file)
-    for command in (("search", store, *ASKED), ("verify", store)):
-        code, _, err = run(*command)
-        assert code != 0
-        assert said in err
+    code, out, err = run("verify", store)
+    assert (code, f"not as it was: {store}" in out, said in out, err) == (3, True, True, "")
+    code, _, err = run("search", store, *ASKED)
+    assert (code, said in err) == (2, True), err
     assert load(store)[0] == 2
     advised(err)
     assert run("search", store, *ASKED)[0] == 0
@@ -159,3 +161,43 @@ def test_a_store_that_nobody_may_write_is_read_in_full(store: Path) -> None:
         for folder in folders:
             folder.chmod(0o755)
     assert files(store) == before
+
+
+def test_a_row_that_is_gone_from_the_kept_cells_is_named_with_its_place(store: Path) -> None:
+    with duckdb.connect(str(store / "cells" / "1_hr_warehouse.duckdb")) as con:
+        con.execute("DELETE FROM cells_1 WHERE rowid = 0")
+    said = "table screenings of source hr_warehouse: the store's kept cells hold no screenings.csv row 1 any more"
+    for command in (
+        ("search", store, "-w", "screening.kind = compliance"),
+        ("receipt", store, "screening/hr_warehouse/screenings/1", "kind"),
+        ("correct", store, "screening/hr_warehouse/screenings/1", "--reason", "x"),
+    ):
+        code, _, err = run(*command)
+        assert (code, said in err) == (2, True), err
+    code, out, _ = run("verify", store)
+    assert (code, "table screenings (hr_warehouse): rows: 1" in out) == (3, True), out
+
+
+def test_verify_says_what_is_damaged_and_ends_with_3(store: Path) -> None:
+    file = store / "cells" / "1_hr_warehouse.duckdb"
+    whole = file.read_bytes()
+    # Past its headers, every block is other than was written.
+    file.write_bytes(whole[:12288] + bytes(255 - b for b in whole[12288:]))
+    code, out, err = run("verify", store)
+    assert (code, err) == (3, "")
+    assert out.startswith("not as it was: ")
+    assert "1_hr_warehouse.duckdb" in out
+    said = json.loads(run("verify", store, "--format", "json")[1])
+    assert said["differs"] is True
+    file.unlink()
+    code, out, _ = run("verify", store, "--sample", "2")
+    assert (code, "1_hr_warehouse.duckdb: is missing" in out) == (3, True)
+
+
+def test_a_receipt_whose_cell_is_not_what_answers_rest_on_ends_with_3(store: Path) -> None:
+    asked = ("receipt", store, "screening/hr_warehouse/screenings/1", "kind")
+    assert run(*asked)[0] == 0
+    with duckdb.connect(str(store / "cells" / "1_hr_warehouse.duckdb")) as con:
+        con.execute("UPDATE cells_1 SET kind = 'other' WHERE rowid = 0")
+    code, out, _ = run(*asked)
+    assert (code, "no: the store has something else" in out) == (3, True)

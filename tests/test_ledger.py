@@ -360,6 +360,16 @@ def test_a_spelling_that_means_something_else_already_is_not_placed(shop: Shop) 
     assert "nothing was added" in shop.run("vocab place", "VEEP", "svp")
 
 
+def test_a_spelling_that_no_row_holds_is_placed_for_a_load_to_come_and_said_to_be_held_by_none(shop: Shop) -> None:
+    said = shop.run("vocab place", "Viip", "VP", "--axis", "level")
+    assert "0 rows: no row holds this spelling now\n" in said
+    (listed,) = json.loads(shop.run("vocab place", "--list", "--format", "json"))
+    assert (listed["held"], listed["note"]) == (0, None)
+    shop.load(roles=ROLES + "f,Fy,VIIP,Acme,2018-01,\ng,Gy,viip ,Acme,2018-01,\n")
+    assert "2 rows" in shop.run("vocab place", "--list")
+    assert sets(shop.ask(VP))["matched"] == ["a", "b", "f", "g"]
+
+
 def test_a_pack_that_names_the_spelling_itself_has_the_last_word(shop: Shop) -> None:
     shop.run("vocab place", "Veep", "SVP")
     export(shop.folder, {"pack.yaml": PACK.replace("[Vice President]", "[Vice President, veep]")})

@@ -132,7 +132,9 @@ def _held(entry: "Entry") -> str:
     if entry.event.kind == "correction" and entry.held:
         held = f"{words.many(entry.held, 'row')}: {entry.places}"
     elif entry.event.kind == "coverage" and entry.held is not None:
-        held = "1 entity" if entry.held == 1 else f"{entry.held} entities"
+        held = words.entities(entry.held)
+    elif entry.event.kind == "placement" and not entry.note and entry.held is not None:
+        held = words.many(entry.held, "row") + ("" if entry.held else ": no row holds this spelling now")
     else:
         held = "" if entry.note else "in force"
     return "; ".join(part for part in (held, entry.note) if part)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from closedset_cli import request, streams
+from closedset_cli import request, streams, words
 from closedset_cli.format import Report
 from closedset_cli.sheet import Sheet
 
@@ -64,7 +64,7 @@ def _sheet(steps: "list[Step]") -> Sheet:
                 ("one row", step.grain),
                 ("rows", str(step.rows)),
                 *((f"${name}", _value(value)) for name, value in step.parameters.items()),
-                *((f"set {name}", f"{size} entities") for name, size in step.sets.items()),
+                *((f"set {name}", words.entities(size)) for name, size in step.sets.items()),
             ]
         )
         for line in step.sql.splitlines():

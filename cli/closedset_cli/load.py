@@ -161,11 +161,12 @@ def report(loaded: "Loaded", aside: list[str], said: str) -> Sheet:
     _slots(sheet, loaded)
     for entry in mine:
         for count, what in (
-            (entry.reversed_periods, "periods end before they start: unreadable"),
-            (entry.empty_periods, "periods end in the month they start: never active"),
+            (entry.reversed_periods, "before they start: unreadable"),
+            (entry.empty_periods, "in the month they start: never active"),
         ):
             if count:
-                sheet.line((f"{entry.relation} from {entry.table}: {count} {what}", "yellow"), indent=2)
+                ends = f"{words.many(count, 'period')} that {'ends' if count == 1 else 'end'} {what}"
+                sheet.line((f"{entry.relation} from {entry.table}: {ends}", "yellow"), indent=2)
     _coverage(sheet, loaded)
     _files(sheet, loaded, aside)
     _drift(sheet, loaded)
@@ -225,7 +226,8 @@ def _files(sheet: Sheet, loaded: "Loaded", aside: list[str]) -> None:
         if table.source == loaded.source:
             for file in table.files:
                 bad = f", {file.unreadable} unreadable" if file.unreadable else ""
-                rows.append([table.table, file.path, f"{file.rows} rows{bad}", f"sha256 {file.sha256[:12]}"])
+                held = f"{words.many(file.rows, 'row')}{bad}"
+                rows.append([table.table, file.path, held, f"sha256 {file.sha256[:12]}"])
     sheet.columns(rows)
     for note in _notes(loaded):
         sheet.line((note, "yellow"), indent=2)

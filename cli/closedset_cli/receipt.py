@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from closedset_cli import streams
+from closedset_cli.diagnostics import ExitCode
 from closedset_cli.format import Report
 from closedset_cli.sheet import Cell, Sheet
 
@@ -20,7 +21,8 @@ def receipt(
 ) -> None:
     """Print the cell that a slot's value comes from, with the row around it.
 
-    The cell is read again from the store's copy of the export, and compared with what answers rest on.
+    The cell is read again from the store's copy of the export, and compared with what answers rest on. Exits with 3
+    where the two differ.
     """
     import closedset
     from closedset import source_row
@@ -33,6 +35,8 @@ def receipt(
         streams.reply(as_json(_record(found), indent=2) + "\n")
     else:
         _sheet(found).send()
+    if not found.receipt.byte_verified:
+        raise typer.Exit(ExitCode.DIFFERS)
 
 
 def _record(found: "SourceRow") -> dict[str, Any]:

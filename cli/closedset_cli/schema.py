@@ -158,19 +158,21 @@ def _sheet(catalog: "Catalog") -> Sheet:
 def _relation_sheet(sheet: Sheet, catalog: "Catalog", name: str, relation: "Relation") -> None:
     stored = catalog.relations[name]
     dated = " (dated)" if relation.dated else ""
-    sheet.heading(name, f"{dated}: {stored.rows} rows; looked at {words.of(stored.covered, catalog.universe)}")
+    covered = words.of(stored.covered, catalog.universe)
+    sheet.heading(name, f"{dated}: {words.many(stored.rows, 'row')}; looked at {covered}")
     if not _reports(catalog, name):
         sheet.line("no load fills this relation: asking for it finds nobody looked at", indent=2)
     for statement in (s for s in catalog.statements if s.relation == name):
         if statement.event is None:
-            sheet.line(f"coverage: {statement.said} ({statement.source}), {statement.entities} entities", indent=2)
+            listed = words.entities(statement.entities)
+            sheet.line(f"coverage: {statement.said} ({statement.source}), {listed}", indent=2)
         else:
             sheet.line(f"coverage: {words.coverage(statement)}", indent=2)
     for count, what in (
         (stored.withheld, "unreadable"), (stored.unattributed, "naming no entity"), (stored.retired, "retired")
     ):  # fmt: skip
         if count:
-            sheet.line((f"{count} rows {what}", "yellow"), indent=2)
+            sheet.line((f"{words.many(count, 'row')} {what}", "yellow"), indent=2)
     rows: list[list[Cell]] = [["slot", "type", "operators", "recorded", "empty", "unreadable", "unplaced", "from"]]
     for slot in relation.askable():
         said = _slot(catalog, name, slot)

@@ -40,17 +40,22 @@ def verify(
     changed, missing or new.
     """  # fmt: skip
     from closedset import verify as engine
+    from closedset.errors import StoreDamaged
 
     if against and sample is not None:
         raise UsageRefused("--sample beside --against: a live export is always read whole; leave one out")
-    with progress.shown(f"verifying {store}"):
-        found: list[Compared] | Verified
-        if against:
-            found = engine.against(store, against, source)
-        elif sample is not None:
-            found = engine.sampled(store, sample, source)
-        else:
-            found = engine.kept(store, source)
+    found: list[Compared] | Verified
+    try:
+        with progress.shown(f"verifying {store}"):
+            if against:
+                found = engine.against(store, against, source)
+            elif sample is not None:
+                found = engine.sampled(store, sample, source)
+            else:
+                found = engine.kept(store, source)
+    except StoreDamaged as damaged:
+        _damaged(str(damaged), output)
+        raise typer.Exit(ExitCode.DIFFERS) from None
     differs = any(one.differs for one in found) if isinstance(found, list) else bool(found.differences)
     if output is Report.JSON:
         from closedset_cli.csv_lines import as_json
@@ -60,6 +65,18 @@ def verify(
         _sheet(found).send()
     if differs:
         raise typer.Exit(ExitCode.DIFFERS)
+
+
+def _damaged(said: str, output: Report) -> None:
+    """Say what keeps the store from being read at all."""
+    if output is Report.JSON:
+        from closedset_cli.csv_lines import as_json
+
+        streams.reply(as_json({"differs": True, "damaged": said}, indent=2) + "\n")
+    else:
+        sheet = Sheet()
+        sheet.line(("not as it was", "red"), f": {said}")
+        sheet.send()
 
 
 def _record(found: "list[Compared] | Verified") -> dict[str, Any]:

@@ -1,10 +1,12 @@
 """What a generation says of itself: one JSON record inside its database file, read once when a store opens."""
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from closedset.errors import StoreDamaged
 from closedset.mapping import Map
 from closedset.pack import Pack
 
@@ -80,6 +82,15 @@ class SourceTable(Record):
         """Where a row stands, as messages write it."""
         file, row = self.at(place)
         return f"{file or self.table} row {row}"
+
+    def refuse_lost(self, wanted: Iterable[int], held: Iterable[int]) -> None:
+        """Refuse (StoreDamaged) places that the kept cells hold no more though answers rest on them."""
+        gone = min({*wanted} - {*held}, default=None)
+        if gone is not None:
+            raise StoreDamaged(
+                f"table {self.table} of source {self.source}: the store's kept cells hold no {self.named(gone)} any "
+                "more, which answers rest on; see what else is not as it was: closedset verify STORE"
+            )
 
 
 class Examples(Record):

@@ -62,5 +62,9 @@ class StoreRefused(ClosedsetError):
     """A path that holds no store, or one that another process is loading."""
 
 
+class StoreDamaged(StoreRefused):
+    """A store that lost something it was written with, or had it spoiled."""
+
+
 class Broken(ClosedsetError):
     """Our own assertion failed: never dressed up as an answer (exit code 70)."""

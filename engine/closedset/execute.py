@@ -15,12 +15,14 @@ import pyarrow as pa
 from closedset import progress
 from closedset.catalog import Catalog
 from closedset.entity_set import EntitySet
-from closedset.errors import Broken
+from closedset.errors import Broken, StoreDamaged
 from closedset.memo import Memo
 from closedset.plan import Step
 from closedset.render import header, render
 from closedset.store import Generation, Looked
 
+#: How DuckDB says that a file holds something else than was written.
+_SPOILT = ("Corrupt", "checksum", "Could not read", "serializ")
 _BOUND = re.compile(r"\$([a-z][a-z0-9_]*)")
 
 
@@ -110,6 +112,9 @@ class Run:
         except duckdb.InterruptException:
             raise KeyboardInterrupt from None
         except duckdb.Error as error:
+            if any(sign in str(error) for sign in _SPOILT):
+                said = str(error).splitlines()[0]
+                raise StoreDamaged(f"a file of the store is spoilt: {said}; see: closedset verify STORE") from error
             raise Broken(f"{step.name}.sql.j2: {error}") from error
         step.rows = table.num_rows
         self.steps.append(step)

@@ -102,6 +102,7 @@ class Sources:
         table = self._run.statement("search/cells.sql.j2", {"places": sorted(places)}, cells=cells_table)
         # By position: the export may have a column of any name.
         at, *columns = [column.to_pylist() for column in table.columns]
+        next(t for t in self._tables.values() if t.cells == cells_table).refuse_lost(places, at)
         names = table.column_names[1:]
         return {place: dict(zip(names, values, strict=True)) for place, *values in zip(at, *columns, strict=True)}
 

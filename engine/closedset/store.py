@@ -20,7 +20,7 @@ import duckdb
 
 from closedset.catalog import FORMAT, Catalog
 from closedset.entity_set import EntitySet
-from closedset.errors import StoreRefused
+from closedset.errors import StoreDamaged, StoreRefused
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -271,7 +271,7 @@ def current(path: Path) -> int | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except ValueError:
-        raise StoreRefused(f"{path / CURRENT}: holds no generation number; {_way_back(path)}") from None
+        raise StoreDamaged(f"{path / CURRENT}: holds no generation number; {_way_back(path)}") from None
 
 
 def refuse_lost_pointer(path: Path, source: str | None = None) -> None:
@@ -285,7 +285,7 @@ def refuse_lost_pointer(path: Path, source: str | None = None) -> None:
         return
     if held == [1] and records[1].get("sources") == [source] and not any(path.glob("ledger*")):
         return
-    raise StoreRefused(f"{path / CURRENT}: is missing; {_way_back(path)}")
+    raise StoreDamaged(f"{path / CURRENT}: is missing; {_way_back(path)}")
 
 
 def _record(path: Path, number: int) -> dict[str, Any] | None:
@@ -323,18 +323,14 @@ def connect(file: Path | None, read_only: bool) -> duckdb.DuckDBPyConnection:
 def _open_generation(path: Path, number: int) -> Generation:
     try:
         return _opened(path, number)
-    except _Damaged as damaged:
-        raise StoreRefused(f"{damaged}; {_way_back(path, number)}") from None
-
-
-class _Damaged(StoreRefused):
-    """A file of a generation is missing or cannot be read."""
+    except StoreDamaged as damaged:
+        raise StoreDamaged(f"{damaged}; {_way_back(path, number)}") from None
 
 
 def _opened(path: Path, number: int) -> Generation:
     file = generation_file(path, number)
     if not file.is_file():
-        raise _Damaged(f"{file}: is missing")
+        raise StoreDamaged(f"{file}: is missing")
     try:
         con = connect(file, read_only=True)
         ((record,),) = con.execute("SELECT record FROM catalog").fetchall()
@@ -346,10 +342,10 @@ def _opened(path: Path, number: int) -> Generation:
         for database, name in catalog.kept.items():
             file = cells_file(path, name)
             if not file.is_file():
-                raise _Damaged(f"{file}: is missing: generation {number} keeps the cells of its export there")
+                raise StoreDamaged(f"{file}: is missing: generation {number} keeps the cells of its export there")
             attach(con, file, database)
     except (duckdb.Error, ValueError) as error:
-        raise _Damaged(f"{file}: cannot be opened: {(str(error).splitlines() or ['no message'])[0]}") from None
+        raise StoreDamaged(f"{file}: cannot be opened: {(str(error).splitlines() or ['no message'])[0]}") from None
     return Generation(con, catalog)
 
 

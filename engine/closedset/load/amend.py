@@ -24,9 +24,9 @@ from closedset.store import Generation
 class Entry:
     """One event of the ledger as a generation has it.
 
-    `held` counts the rows that a correction retires (`places` are the first of them, as replies call them) or the
-    entities that a coverage covers; `note` says why the event fits nothing; `undone_by` is the event that took it
-    back; `pending` ones are applied by the next generation.
+    `held` counts the rows that a correction retires (`places` are the first of them, as replies call them), those
+    that hold a placed spelling, or the entities that a coverage covers; `note` says why the event fits nothing;
+    `undone_by` is the event that took it back; `pending` ones are applied by the next generation.
     """
 
     event: Event[Fact]

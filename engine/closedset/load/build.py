@@ -90,6 +90,7 @@ def build(
             progress.step(f"relation {name}")
             stored[name], said = _relation(con, pack, maps, name, relation, mine, surfaces, merged > 0)
             reports.extend(said)
+    placement.tell(placements, entries, force)
     progress.step("coverage")
     _write_surfaces(con, surfaces)
     row_tables = {name: relation.table for name, relation in stored.items() if relation.table}

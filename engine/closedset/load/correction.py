@@ -45,7 +45,9 @@ def meant(held: Generation, row_id: str, entity_id: str | None) -> Correction:
     if not entries:
         raise LedgerRefused(f"{row_id!r}: {relation} holds no such row; table {name} has {table.rows} rows")
     found = cursor.execute(render("search/cells.sql.j2", cells=table.cells), {"places": [place]})
-    cells = dict(zip([d[0] for d in found.description or ()], found.fetchall()[0], strict=True))
+    kept = found.fetchall()
+    table.refuse_lost([place], [row[0] for row in kept])
+    cells = dict(zip([d[0] for d in found.description or ()], kept[0], strict=True))
     owners = sorted({(cells[kept_as(mine[entry].entity)] or "").strip(WHITE_SPACE) for (entry,) in entries})
     wanted = [o for o in owners if entity_id is None or o == entity_id.strip(WHITE_SPACE)]
     if len(wanted) != 1:

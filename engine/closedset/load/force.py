@@ -10,7 +10,7 @@ _TABLE = "CREATE TABLE in_force (event INTEGER, held BIGINT, places VARCHAR, not
 
 class Force:
     """The events in force, each told once. `held` counts the rows a correction retires (`places` are the first of
-    them, as a reply calls them), or the entities a coverage covers."""
+    them, as a reply calls them) or that hold a placed spelling, or the entities a coverage covers."""
 
     def __init__(self) -> None:
         self._told: list[tuple[int, int | None, str | None, str | None]] = []

@@ -1,9 +1,12 @@
 """Placed spellings: the pack as searched is the pack as loaded and the synonyms that operators placed on its terms."""
 
+from collections.abc import Sequence
+
 from closedset.errors import LedgerRefused
 from closedset.fold import WHITE_SPACE, fold
 from closedset.ledger import Event, Placement, State
 from closedset.load.force import Force
+from closedset.load.lost import MapEntry
 from closedset.load.read.part import nearest
 from closedset.pack import Axis, Pack
 from closedset.store import Generation
@@ -43,7 +46,8 @@ def meant(held: Generation, state: State, surface: str, term: str, axis: str | N
 
 
 def placed(pack: Pack, state: State, force: Force) -> tuple[Pack, list[Event[Placement]]]:
-    """The pack with every placement that fits it, and those; the pack itself has the last word."""
+    """The pack with every placement that fits it, and those; the pack itself has the last word. Those that do not are
+    told to be unfit."""
     axes = dict(pack.axes)
     fitting: list[Event[Placement]] = []
     held: dict[tuple[str, str], int] = {}
@@ -63,10 +67,23 @@ def placed(pack: Pack, state: State, force: Force) -> tuple[Pack, list[Event[Pla
             continue
         axes[said.axis] = _with(axes[said.axis], said)
         fitting.append(event)
-        force.fit(event)
     if not fitting:
         return pack, []
     return Pack.model_validate({**{name: getattr(pack, name) for name in Pack.model_fields}, "axes": axes}), fitting
+
+
+def tell(fitting: Sequence[Event[Placement]], entries: Sequence[MapEntry], force: Force) -> None:
+    """Say of each placement in force how many rows hold its spelling, once they are read: there may be none yet."""
+    for event in fitting:
+        axis, surface, term = event.fact.axis, fold(event.fact.surface), event.fact.term
+        mapped = [one for entry in entries for one in entry.mapped.values() if one.slot.axis == axis]
+        rows = [
+            one.held[raw]
+            for one in mapped
+            for raw, reading in one.readings.items()
+            if reading.term == term and fold(reading.text or "") == surface
+        ]
+        force.fit(event, sum(rows))
 
 
 def _with(axis: Axis, said: Placement) -> Axis:

@@ -10,6 +10,7 @@ import duckdb
 
 from closedset import ledger, progress, store
 from closedset.catalog import Catalog, SourceTable, kept_as
+from closedset.errors import StoreDamaged
 from closedset.load import build
 from closedset.load.read import Unread
 from closedset.render import quoted, render
@@ -43,7 +44,8 @@ class Verified:
 def verify(path: str | Path, source: str | None = None) -> Verified:
     """Derive the current generation anew from its kept cells and its ledger, beside it, and compare row by row.
 
-    With `source`, only that source's cells and rows are compared. Refuses (StoreRefused) a path that holds no store.
+    With `source`, only that source's cells and rows are compared. Refuses (StoreRefused) a path that holds no
+    store, (StoreDamaged) one whose files cannot be read.
     """
     target = Path(path)
     with store.Store(target) as opened, tempfile.TemporaryDirectory(prefix="closedset-") as folder:
@@ -57,6 +59,10 @@ def verify(path: str | Path, source: str | None = None) -> Verified:
             tables = [t for t in catalog.tables if source in (None, t.source)]
             found = [d for t in tables for d in _cells(con, catalog, t)]
             found += _derived(con, target, catalog, source)
+        except duckdb.InterruptException:
+            raise
+        except duckdb.Error as error:
+            raise StoreDamaged(f"{target}: cannot be read: {str(error).splitlines()[0]}") from error
         finally:
             con.close()
         rows = sum(r.loaded for r in catalog.reports if source in (None, r.source))
