@@ -131,7 +131,7 @@ def load(step: Case, folder: Path, paths: list[str] | None) -> None:
         assert one.read == one.loaded + one.withheld + one.unattributed
         for slot in one.slots.values():
             # A slot's figures count every readable row of its table, those of nobody too.
-            readable = slot.recorded + slot.empty + slot.unreadable.rows
+            readable = slot.recorded + slot.empty + slot.unreadable.rows + slot.reversed
             assert one.loaded <= readable <= one.read
     for said in step.get("report", []):
         (report,) = (r for r in loaded.catalog.reports if r.relation == said["relation"])

@@ -237,3 +237,83 @@ def test_every_message_names_a_row_by_its_place_among_all_records_of_its_file(tm
     assert {place in compared for place in ("ev.csv row 4: kind", "ev.csv row 5: kind")} == {True}
     assert run("load", *made, tmp_path / "now")[0] == 0
     assert "(ev.csv row 4)" in run("diff", *red, "1..2")[1]
+
+
+CELLS_PACK = """
+pack: people
+relations:
+  held: {dated: true, slots: {fee: {number: USD}, code: text}}
+"""
+CELLS_MAP = """
+source: export
+rows:
+  - relation: held
+    from: held
+    entity: id
+    slots: {fee: fee, code: {column: code, pattern: "[A-Z]+"}}
+    period: [start, end]
+    looked_at: {listed: asked.id}
+files: {held: "held_*.csv"}
+"""
+CELLS_FILES = {
+    "held_1.csv": "id,fee,code,start,end\na,1,A,2020-01,2021-01\nb,€2,B,2021-05,2020-05\n",
+    "held_2.csv": "id,fee,code,start,end\nc,3,c9,soon,\nd,x,D,2020,\n,y,E,2020,\n",
+    "asked.csv": "id\ne,oops\nf\n",
+}
+
+
+@pytest.fixture(scope="module")
+def lossy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("cells")
+    for name, text in {"pack.yaml": CELLS_PACK, "map.yaml": CELLS_MAP, **CELLS_FILES}.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    code, _, err = run("load", str(folder / "s"), "--pack", str(folder / "pack.yaml"), str(folder))
+    assert code == 0, err
+    return folder
+
+
+def test_every_unreadable_cell_of_a_loaded_row_is_listed_with_its_place_and_why(lossy: Path) -> None:
+    code, out, _ = run("rejects", lossy / "s", "--cells", "--format", "json")
+    said = json.loads(out)
+    assert (code, said["unreadable"], len(said["cells"])) == (0, 6, 6)
+    assert {(c["slot"], c["column"], c["file"], c["row"], c["entity_id"], c["text"]) for c in said["cells"]} == {
+        ("fee", "fee", "held_1.csv", 2, "b", "€2"),
+        ("period_from", "start", "held_1.csv", 2, "b", "2021-05"),
+        ("period_to", "end", "held_1.csv", 2, "b", "2020-05"),
+        ("code", "code", "held_2.csv", 1, "c", "c9"),
+        ("period_from", "start", "held_2.csv", 1, "c", "soon"),
+        ("fee", "fee", "held_2.csv", 2, "d", "x"),
+    }
+    why = {c["text"]: c["fault"] for c in said["cells"]}
+    assert why["2021-05"] == why["2020-05"] == "its period ends before it starts"
+    assert why["c9"] == "does not fit the map's `pattern` [A-Z]+"
+    assert why["x"].startswith("is no number")
+    assert why["soon"].startswith("is no date")
+    assert said["cells"][0]["row_id"] == "held/export/held/2"
+
+
+def test_every_format_lists_the_same_cells(lossy: Path) -> None:
+    listed = json.loads(run("rejects", lossy / "s", "--cells", "--format", "json")[1])["cells"]
+    code, out, err = run("rejects", lossy / "s", "--cells", "--format", "jsonl", "--limit", "2")
+    assert (code, err) == (0, "closedset: showing 2 of 6\n")
+    assert [json.loads(line) for line in out.splitlines()] == listed[:2]
+    table = list(csv.DictReader(io.StringIO(run("rejects", lossy / "s", "--cells", "--format", "csv")[1])))
+    assert [{**row, "row": int(row["row"])} for row in table] == listed
+    shown = run("rejects", lossy / "s", "--cells")[1]
+    assert "held_1.csv row 2" in shown
+    assert shown.endswith("showing 6 of 6 unreadable cells of loaded rows\n")
+    assert run("rejects", lossy / "s", "--cells", "--source", "export", "--format", "jsonl")[1].count("\n") == 6
+    assert run("rejects", lossy / "s", "--cells", "--source", "exprot")[0] == 2
+
+
+def test_the_headline_and_the_table_count_the_same_rows_and_a_reversed_period_is_unreadable(lossy: Path) -> None:
+    code, out, _ = run("check", lossy / "pack.yaml", lossy / "map.yaml", lossy)
+    assert code == 4
+    headline = out.splitlines()[0]
+    assert headline.endswith("3 rows unattributed, 5 cells unreadable, 1 period reversed"), headline
+    rows = [line.split() for line in out.splitlines()]
+    assert ["held", "held", "5", "4", "0", "1"] in rows
+    assert ["held", "asked", "2", "0", "0", "2"] in rows
+    assert ["held.period_from", "3", "0", "0", "2"] in rows
+    assert ["held.period_to", "1", "0", "3", "1"] in rows
+    assert "held from held: 1 period ends before it starts: unreadable" in out

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 _NEAR_SHOWN = 10
 _IDS_SHOWN = 6
 _LOST_SHOWN = 10
+_NAMED = "unreadable (closedset rejects --cells names the rows)"
+#: What is said of one period, and of several.
+_REVERSED = (f"ends before it starts: {_NAMED}", f"end before they start: {_NAMED}")
+_EMPTY = ("ends in the month it starts: never active", "end in the month they start: never active")
 
 
 def load(
@@ -160,12 +164,12 @@ def report(loaded: "Loaded", aside: list[str], said: str) -> Sheet:
     _lost(sheet, catalog)
     _slots(sheet, loaded)
     for entry in mine:
-        for count, what in (
-            (entry.reversed_periods, "before they start: unreadable"),
-            (entry.empty_periods, "in the month they start: never active"),
+        for count, one, many in (
+            (entry.reversed_periods, *_REVERSED),
+            (entry.empty_periods, *_EMPTY),
         ):
             if count:
-                ends = f"{words.many(count, 'period')} that {'ends' if count == 1 else 'end'} {what}"
+                ends = f"{words.many(count, 'period')} {one if count == 1 else many}"
                 sheet.line((f"{entry.relation} from {entry.table}: {ends}", "yellow"), indent=2)
     _coverage(sheet, loaded)
     _files(sheet, loaded, aside)
@@ -195,7 +199,7 @@ def _slots(sheet: Sheet, loaded: "Loaded") -> None:
     for entry in (r for r in loaded.catalog.reports if r.source == loaded.source):
         for name, slot in entry.slots.items():
             place = f"{entry.relation}.{name}"
-            figures = (slot.recorded, slot.unplaced.rows, slot.empty, slot.unreadable.rows)
+            figures = (slot.recorded, slot.unplaced.rows, slot.empty, slot.unreadable.rows + slot.reversed)
             rows.append([place, *(str(f) for f in figures)])
             texts += [(place, "unreadable", slot.unreadable), (place, "on no term", slot.unplaced)]
     sheet.columns(rows, right=(1, 2, 3, 4))
@@ -203,7 +207,8 @@ def _slots(sheet: Sheet, loaded: "Loaded") -> None:
         if examples.rows:
             shown = ", ".join(f"{text!r} in {count}" for text, count in examples.texts)
             more = examples.distinct - len(examples.texts)
-            rest = f" and {more} more" if more > 0 else ""
+            each = " (closedset rejects --cells lists each)" if what == "unreadable" else ""
+            rest = f" and {more} more{each}" if more > 0 else ""
             all_of_it = f" ({words.many(examples.rows, 'row')}, {words.many(examples.distinct, 'text')})"
             sheet.line((f"{place} {what}", "yellow"), f": {shown}{rest}{all_of_it}", indent=2)
 

@@ -20,9 +20,12 @@ _WIDEST = 60
 
 def rejects(
     store: Annotated[str, typer.Argument(metavar="STORE", help="The store's directory.")],
+    cells: Annotated[
+        bool, typer.Option("--cells", help="List the unreadable cells of the rows that are loaded, instead of rows.")
+    ] = False,
     source: Annotated[str | None, typer.Option("--source", metavar="NAME", help="Only this source.")] = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", min=1, help="At most so many rows (default: all).")
+        int | None, typer.Option("--limit", metavar="N", min=1, help="At most so many (default: all).")
     ] = None,
     output: Annotated[Format, typer.Option("--format", help="How the list is written.")] = Format.TABLE,
 ) -> None:
@@ -30,16 +33,25 @@ def rejects(
 
     A withheld row could not be read, and its entity is known; an unattributed one names no entity. Each stands once
     for each relation it would be a row of, with its place, its text, its fault and what would cure it.
+
+    With --cells, the cells of loaded rows that their slot's type cannot read, and the ends of reversed periods.
     """
     import closedset
     from closedset import rejects as engine
 
     with closedset.open(store) as opened:
-        found = engine.of(opened.generation(), source, limit)
-        shown = _send(found, output)
+        if cells:
+            from closedset import unreadable
+            from closedset_cli import rejected_cells
+
+            unread = unreadable.of(opened.generation(), source, limit)
+            shown, total = rejected_cells.send(unread, output), unread.total
+        else:
+            found = engine.of(opened.generation(), source, limit)
+            shown, total = _send(found, output), found.total
     streams.finish()
     if output is not Format.TABLE:
-        streams.talk(f"closedset: showing {words.of(shown, found.total)}")
+        streams.talk(f"closedset: showing {words.of(shown, total)}")
 
 
 def _send(found: "Rejects", output: Format) -> int:

@@ -83,7 +83,7 @@ def _slot(catalog: "Catalog", relation: str, name: str) -> dict[str, Any]:
         "columns": _columns(catalog, relation, name),
         "recorded": sum(r.recorded for r in reports),
         "empty": sum(r.empty for r in reports),
-        "unreadable": sum(r.unreadable.rows for r in reports),
+        "unreadable": sum(r.unreadable.rows + r.reversed for r in reports),
         "unplaced": sum(r.unplaced.rows for r in reports),
     }
 

@@ -102,16 +102,19 @@ class Examples(Record):
 
 
 class SlotReport(Record):
-    """The rows of one slot by what their cell says; `unplaced` are among the recorded."""
+    """The rows of one slot by what their cell says; `unplaced` are among the recorded. `reversed` ones state an end of
+    a period that ends before it starts: as unreadable as the `unreadable`, though their text can be read."""
 
     recorded: int = 0
     empty: int = 0
+    reversed: int = 0
     unreadable: Examples = Field(default_factory=Examples)
     unplaced: Examples = Field(default_factory=Examples)
 
 
 class RowsReport(Record):
-    """One map entry's figures: read = loaded + withheld + unattributed."""
+    """One map entry's figures: read = loaded + withheld + unattributed. One without slots is of the unreadable rows of
+    a table that only says who was looked at, or who there is."""
 
     relation: str
     source: str

@@ -103,6 +103,7 @@ def build(
     statements = _coverage(con, maps, by_name, merged > 0)
     statements += looked.declare(con, pack, state, len(statements), merged > 0, force)
     lost.lose_listed(con, pack, maps, unread, by_name)
+    reports += lost.of_lists(con)
     for name, count in con.execute("SELECT relation, count(*) FROM unattributed GROUP BY relation").fetchall():
         if name in stored:
             stored[name].unattributed = count
@@ -282,6 +283,10 @@ def _place(
         {"e": entry.number},
     ).fetchall()
     reversed_, empty = _periods(con, table, relation, entry)
+    said = {s: column.report(m, columns[s].scale) for s, m in entry.mapped.items()}
+    for name_ in PERIOD if reversed_ else ():
+        said[name_].recorded -= reversed_
+        said[name_].reversed = reversed_
     return RowsReport(
         relation=name,
         source=entry.source,
@@ -292,7 +297,7 @@ def _place(
         unattributed=unattributed,
         reversed_periods=reversed_,
         empty_periods=empty,
-        slots={s: column.report(m, columns[s].scale) for s, m in entry.mapped.items()},
+        slots=said,
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import duckdb
 
-from closedset.catalog import Lost, SourceTable
+from closedset.catalog import Lost, RowsReport, SourceTable
 from closedset.fold import WHITE_SPACE
 from closedset.load.column import Mapped
 from closedset.load.read.part import Unread
@@ -85,6 +85,18 @@ def lose_listed(
 def _reading(table: SourceTable) -> list[str]:
     """The file tables behind a table: itself, or those its SELECT reads."""
     return _read_by_select(table) if table.select else [table.table]
+
+
+def of_lists(con: duckdb.DuckDBPyConnection) -> list[RowsReport]:
+    """The figures of the tables that no rows are loaded from: of those, what is lost is all that is counted."""
+    rows = con.execute(
+        """SELECT relation, source, "table", count(*)::INT FROM unattributed WHERE entry IS NULL
+           GROUP BY ALL ORDER BY ALL"""
+    ).fetchall()
+    return [
+        RowsReport(relation=relation, source=source, table=table, read=n, loaded=0, withheld=0, unattributed=n)
+        for relation, source, table, n in rows
+    ]
 
 
 def listed(
