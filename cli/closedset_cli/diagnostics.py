@@ -23,8 +23,8 @@ class ExitCode(IntEnum):
     DIFFERS = 3
     LOSSY = 4
     UNAVAILABLE = 69
-    UNWRITTEN = 74
     BROKEN = 70
+    UNWRITTEN = 74
     INTERRUPTED = 130
 
 
