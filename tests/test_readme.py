@@ -40,7 +40,7 @@ OWN = ("certificate.standard = ISO 9001", "listing.country = DACH")
 MEANS = {
     ExitCode.OK: "answered, gaps included",
     ExitCode.REFUSED: "refused: what was asked or given makes no sense; stderr names the place and the fix",
-    ExitCode.DIFFERS: "`verify` found something that is not as it was, or a `receipt` a cell that answers do not rest on",
+    ExitCode.DIFFERS: "`verify` found something not as it was, or a `receipt` a cell that answers do not rest on",
     ExitCode.LOSSY: "`check` found that a load would lose rows or cells; the report names them",
     ExitCode.UNAVAILABLE: "unavailable: a brief, and no model to read it",
     ExitCode.BROKEN: f"broken: a fault of closedset ({DEBUG}=1 shows where)",
