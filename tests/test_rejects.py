@@ -212,6 +212,21 @@ def test_of_two_records_on_one_line_the_second_is_somebodys_whom_nobody_knows(
     assert ("unattributed_rows_withheld:ev" in licence) == bool(nobodys)
 
 
+def test_a_very_long_cell_is_quoted_by_its_beginning_and_printed_whole_by_receipt_alone(tmp_path: Path) -> None:
+    long = "x" * 200_000
+    for file, said in {
+        "pack.yaml": "pack: two\nrelations: {ev: {slots: {kind: text, fee: number}}}\n",
+        "map.yaml": TWO.replace("kind: kind", "kind: kind, fee: fee").replace("entities: [{from: people", "# [{x"),
+        "ev.csv": f"id,kind,fee\nA,red,{long}\nB,{long},1\n",
+    }.items():
+        (tmp_path / file).write_text(said, encoding="utf-8")
+    quote = f"{'x' * 200}… (200000 characters)"
+    loaded = run("load", tmp_path / "s", "--pack", tmp_path / "pack.yaml", tmp_path / "ev.csv")[1]
+    for out in (loaded, *(run("search", tmp_path / "s", "-w", w)[1] for w in ("ev.fee >= 1", "ev.kind != red"))):
+        assert ("x" * 201 in out, quote in out.replace("\n", "")) == (False, True), out[:2000]
+    assert long in run("receipt", tmp_path / "s", "ev/s/ev/1", "fee")[1]
+
+
 def test_every_message_names_a_row_by_its_place_among_all_records_of_its_file(tmp_path: Path) -> None:
     """Row 3 cannot be read, row 1 names nobody, and a blank line is no record."""
     was = "id,kind\n,blue\nA,red\nB\n\nC,red\nD,blue\n"

@@ -145,12 +145,14 @@ def _matches(sheet: Sheet, reply: "FullReply") -> None:
 
 def match_block(sheet: Sheet, match: "MatchBlock", whys: list[Why], room: tuple[int, int]) -> None:
     """One match: its rank, id and name, then a line for each condition that a delivered row establishes."""
+    from closedset.fold import excerpt
+
     named = f"  {match.name}" if match.name is not None else ""
     sheet.line(f"{match.rank}  ", (match.entity_id, "bold"), named, indent=2)
     for one in whys:
         stale: Cell = ("  the source no longer reads this value", "red") if one.stale else ""
         sheet.line(
-            padded(_condition(one), room[0]), "  ", (padded(one.value or "nothing", room[1]), "green"),
+            padded(_condition(one), room[0]), "  ", (padded(excerpt(one.value or "nothing"), room[1]), "green"),
             "  ", (one.source, "dim"), stale, indent=5,
         )  # fmt: skip
 

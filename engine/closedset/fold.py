@@ -19,3 +19,16 @@ def fold(text: str) -> str:
     folded = unicodedata.normalize("NFKC", text).casefold()
     # Case folding can leave the normal form (U+0345, for one), so the form is restored before comparing.
     return " ".join(unicodedata.normalize("NFKC", folded).split())
+
+
+#: The most characters of a text of the export that a report quotes.
+QUOTED = 200
+
+
+def excerpt(text: str) -> str:
+    """A text as reports and reasons quote it: its beginning and its length, where it is long.
+
+    >>> excerpt("a" * 201)[-21:]
+    'aaa… (201 characters)'
+    """
+    return text if len(text) <= QUOTED else f"{text[:QUOTED]}… ({len(text)} characters)"

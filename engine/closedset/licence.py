@@ -14,6 +14,7 @@ from closedset.constraint import Unbound
 from closedset.entity_set import EntitySet
 from closedset.execute import Run
 from closedset.expansion import Expansion, TermTest
+from closedset.fold import excerpt
 from closedset.judged_rows import judged_rows
 from closedset.partition import Verdicts, excused
 from closedset.plan import Group, Plan, Scan, runs
@@ -212,7 +213,8 @@ def _codes(run: Run, plan: Plan, group: Group, whys: Sequence[_Why], undetermine
         vocabulary = why.expansion.bound.vocabulary if why.expansion else None
         assert vocabulary is not None
         held = [
-            f"{repr(row['surface']) if row['code'] < 0 else vocabulary.terms[row['code'] - 1]} in {_rows(row['held'])}"
+            f"{repr(excerpt(row['surface'])) if row['code'] < 0 else vocabulary.terms[row['code'] - 1]} in "
+            f"{_rows(row['held'])}"
             for row in table
             if row["wanted"] == place
         ]

@@ -11,6 +11,7 @@ import pyarrow as pa
 from closedset import cells, decimals
 from closedset.catalog import Examples, SlotReport, SourceTable, kept_as
 from closedset.cells import Reading
+from closedset.fold import excerpt
 from closedset.mapping import Cell
 from closedset.pack import Pack, Slot
 from closedset.render import render
@@ -211,4 +212,5 @@ def report(mapped: Mapped, scale: int) -> SlotReport:
 
 def _examples(texts: dict[str, int]) -> Examples:
     most = sorted(texts.items(), key=lambda pair: (-pair[1], pair[0]))
-    return Examples(rows=sum(texts.values()), distinct=len(texts), texts=most[:_SHOWN])
+    shown = [(excerpt(text), rows) for text, rows in most[:_SHOWN]]
+    return Examples(rows=sum(texts.values()), distinct=len(texts), texts=shown)
