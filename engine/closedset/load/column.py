@@ -122,8 +122,8 @@ def _plain(
 
 
 def scale(mapped: list[Mapped]) -> int:
-    """The scale at which a column of 38 digits holds the most cells exactly, the least of such scales; the rest of the
-    cells is unreadable. Of a large number and a long fraction that do not go together, the large one is held."""
+    """The scale at which a column of 38 digits holds the most cells exactly; the rest of them is unreadable. Of two that
+    do not go together, the one of fewer digits is held: a sum of money beside the noise of a float, or beside an id."""
     sizes: dict[tuple[int, int], int] = defaultdict(int)
     for one in mapped:
         for size, count in (one.plain.sizes if one.plain else {}).items():
@@ -133,11 +133,12 @@ def scale(mapped: list[Mapped]) -> int:
                 sizes[decimals.digits(decimals.trimmed(reading.number))] += one.held[raw]
     fractions = {0, *(fraction for _, fraction in sizes)}
 
-    def held(scale: int) -> int:
+    def held(scale: int) -> tuple[int, int]:
         most = decimals.DIGITS - scale
-        return sum(n for (whole, fraction), n in sizes.items() if whole <= most and fraction <= scale)
+        fitting = [(w + f, n) for (w, f), n in sizes.items() if w <= most and f <= scale]
+        return sum(n for _, n in fitting), -sum(digits * n for digits, n in fitting)
 
-    return max(fractions, key=lambda scale: (held(scale), -scale))
+    return max(fractions, key=lambda scale: (*held(scale), scale))
 
 
 def fits(mapped: Mapped, scale: int) -> bool:
