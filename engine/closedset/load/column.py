@@ -122,8 +122,10 @@ def _plain(
 
 
 def scale(mapped: list[Mapped]) -> int:
-    """The scale at which a column of 38 digits holds the most cells exactly; the rest of them is unreadable. Of two that
-    do not go together, the one of fewer digits is held: a sum of money beside the noise of a float, or beside an id."""
+    """The scale at which a column of 38 digits holds the most cells exactly; the rest of them is unreadable.
+
+    Of two that do not go together the one of fewer digits is held: money beside the noise of a float, or beside an id.
+    """
     sizes: dict[tuple[int, int], int] = defaultdict(int)
     for one in mapped:
         for size, count in (one.plain.sizes if one.plain else {}).items():
