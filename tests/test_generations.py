@@ -71,7 +71,7 @@ def test_the_history_says_what_made_each_generation_and_which_are_held(tmp_path:
     assert [tuple(one[f] for f in figures) for one in said] == [
         (1, "load", "export", 2, 2, 0, 0, 2, "dropped"),
         (2, "load", "export", 1, 1, 0, 0, 1, "held"),
-        (3, "load", "export", 3, 1, 1, 1, 2, "current"),
+        (3, "load", "export", 4, 1, 1, 2, 2, "current"),
     ]
     assert [one["at"] for one in said] == sorted(one["at"] for one in said)
     table = run("loads", tmp_path / "s")[1].splitlines()

@@ -12,8 +12,7 @@ from tests.agree import against_reference, against_worlds
 
 from closedset import expansion, licence, partition, render
 from closedset.entity_set import EntitySet
-from closedset.ledger import Merge, State
-from closedset.load import build
+from closedset.load import build, merge
 from closedset.plan import Plan
 from closedset.store import Looked
 
@@ -92,10 +91,7 @@ def a_wider_term_is_no(patch: pytest.MonkeyPatch) -> None:
 
 
 def merged_once(patch: pytest.MonkeyPatch) -> None:
-    def first_only(state: State) -> dict[str, str]:
-        return {e.fact.entity_id: e.fact.into for e in state.of(Merge)}
-
-    patch.setattr(State, "merges", property(first_only))
+    patch.setattr(merge, "chain", lambda into, one: [into[one]] if one in into else [])
 
 
 FAULTS: dict[str, Plant] = {

@@ -94,8 +94,8 @@ def test_the_roster_on_a_server_gives_the_answers_of_its_files(database: str, tm
     fill(database)
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
-    cells, partition, reports = answer(tmp_path / "a", [database])
-    from_files, *rest = answer(tmp_path / "b", [str(ROSTER / "data")])
+    _, cells, partition, reports = answer(tmp_path / "a", [database])
+    _, from_files, *rest = answer(tmp_path / "b", [str(ROSTER / "data")])
     assert [partition, reports] == rest
     for table, (columns, records) in from_files.items():
         assert cells[table] == (["place", *columns], [(str(i), *record) for i, record in enumerate(records, 1)])
