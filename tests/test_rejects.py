@@ -39,14 +39,18 @@ FILES = {
 }
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder: Path = tmp_path_factory.mktemp("rejects")
-    for name, text in {"pack.yaml": PACK, "map.yaml": MAP, **FILES}.items():
+def loaded(folder: Path, pack: str, mapping: str, files: dict[str, str]) -> Path:
+    """A folder with an export, its pack and map, loaded into the store `s` there."""
+    for name, text in {"pack.yaml": pack, "map.yaml": mapping, **files}.items():
         (folder / name).write_text(text, encoding="utf-8")
     code, _, err = run("load", str(folder / "s"), "--pack", str(folder / "pack.yaml"), str(folder))
     assert code == 0, err
-    return str(folder / "s")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(loaded(tmp_path_factory.mktemp("rejects"), PACK, MAP, FILES) / "s")
 
 
 def place(row: dict[str, Any]) -> str:
@@ -279,12 +283,7 @@ CELLS_FILES = {
 
 @pytest.fixture(scope="module")
 def lossy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder: Path = tmp_path_factory.mktemp("cells")
-    for name, text in {"pack.yaml": CELLS_PACK, "map.yaml": CELLS_MAP, **CELLS_FILES}.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    code, _, err = run("load", str(folder / "s"), "--pack", str(folder / "pack.yaml"), str(folder))
-    assert code == 0, err
-    return folder
+    return loaded(tmp_path_factory.mktemp("cells"), CELLS_PACK, CELLS_MAP, CELLS_FILES)
 
 
 def test_every_unreadable_cell_of_a_loaded_row_is_listed_with_its_place_and_why(lossy: Path) -> None:

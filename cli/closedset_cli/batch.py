@@ -132,16 +132,12 @@ def _sheet(answered: "Iterator[tuple[int, Answered]]") -> int:
     return len(faults)
 
 
-def _reason(code: str, count: int | None) -> str:
-    return code if count is None else f"{code}: {count}"
-
-
 def _counts(one: "Answered") -> list[Any] | None:
     """The counts of a reply, and what its licence says; None where the request was refused."""
     from closedset.reply_full import FullReply
 
     if isinstance(one, FullReply):
-        said = "granted" if one.licence.granted else ", ".join(_reason(r.code, r.count) for r in one.licence.reasons)
+        said = "granted" if one.licence.granted else ", ".join(reason.counted for reason in one.licence.reasons)
         return [*(getattr(one.counts, name) for name in _COUNTED), said]
     if isinstance(one, Exception):
         return None

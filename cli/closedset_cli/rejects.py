@@ -1,20 +1,17 @@
 """`closedset rejects`: every row of the exports that is in no answer, and what would mend it."""
 
-from collections.abc import Iterator
-from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from closedset_cli import streams, words
+from closedset_cli import listing, streams, words
 from closedset_cli.format import Format
 from closedset_cli.sheet import Cell, Sheet
 
 if TYPE_CHECKING:
-    from closedset.rejects import Reject, Rejects
+    from closedset.rejects import Rejects
 
 _COLUMNS = ("relation", "source", "table", "state", "file", "line", "row", "entity_id", "text", "fault", "cure")
-_BATCH = 1000
 _WIDEST = 60
 
 
@@ -55,42 +52,16 @@ def rejects(
 
 
 def _send(found: "Rejects", output: Format) -> int:
-    match output:
-        case Format.TABLE:
-            return _table(found)
-        case Format.CSV:
-            from closedset_cli.csv_lines import Csv
-
-            table = Csv(_COLUMNS)
-            shown = 0
-            for batch in _batches(found):
-                table.write([[record[c] for c in _COLUMNS] for record in map(_record, batch)])
-                shown += len(batch)
-            return shown
-        case Format.JSONL | Format.JSON:
-            return _json(found, output)
-
-
-def _json(found: "Rejects", output: Format) -> int:
-    from closedset_cli.csv_lines import as_json, json_line
-
-    shown = 0
-    if output is Format.JSONL:
-        for one in found.rows:
-            json_line(_record(one))
-            shown += 1
-        return shown
-    streams.reply(f'{{"withheld": {found.withheld}, "unattributed": {found.unattributed}, "rows": [')
-    for shown, one in enumerate(found.rows, 1):
-        streams.reply(("\n" if shown == 1 else ",\n") + as_json(_record(one)))
-    streams.reply(f"{chr(10) if shown else ''}]}}\n")
-    return shown
+    if output is Format.TABLE:
+        return _table(found)
+    totals = {"withheld": found.withheld, "unattributed": found.unattributed}
+    return listing.send(found.rows, _COLUMNS, output, "rows", totals)
 
 
 def _table(found: "Rejects") -> int:
     shown = 0
     cures: dict[str, int] = {}
-    for batch in _batches(found):
+    for batch in listing.batches(found.rows):
         sheet = Sheet()
         rows: list[list[Cell]] = [["relation", "source", "place", "entity", "fault", "text"]] if not shown else []
         for one in batch:
@@ -117,12 +88,3 @@ def _table(found: "Rejects") -> int:
 
 def _short(text: str) -> str:
     return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
-
-
-def _batches(found: "Rejects") -> Iterator[list["Reject"]]:
-    while batch := list(islice(found.rows, _BATCH)):
-        yield batch
-
-
-def _record(one: "Reject") -> dict[str, Any]:
-    return {name: getattr(one, name) for name in _COLUMNS}

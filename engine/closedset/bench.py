@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
+
 from closedset import portable, progress, search
 from closedset.batch import batch
 from closedset.execute import Run
@@ -72,9 +74,10 @@ def bench(generation: Generation, requests: Sequence[dict[str, Any]] | None = No
 
 
 def _timed(generation: Generation, request: dict[str, Any], runs: int) -> Timing:
-    found = search.answer(Run(generation), request)
+    run = Run(generation)
+    found = search.answer(run, request)
     plain = None if found.vacuous or not found.plan.required else portable.partition(Run(generation), found.plan)
-    equal = None if plain is None else _equal(generation, request, plain)
+    equal = None if plain is None else _equal(search.partition_of(run, found), plain)
     search.search(generation, request)
     whole, cpu, other = [], [], []
     for _ in range(runs):
@@ -92,9 +95,9 @@ def _timed(generation: Generation, request: dict[str, Any], runs: int) -> Timing
     )  # fmt: skip
 
 
-def _equal(generation: Generation, request: dict[str, Any], plain: Any) -> bool:
-    mine = search.the_partition(generation, request)
-    return bool(mine.column("verdict").combine_chunks().equals(plain.column("verdict").combine_chunks().cast("string")))
+def _equal(mine: pa.Table, plain: pa.Table) -> bool:
+    one, other = (table.column("verdict").combine_chunks().cast("string") for table in (mine, plain))
+    return bool(one.equals(other))
 
 
 def drawn(generation: Generation) -> list[dict[str, Any]]:

@@ -97,8 +97,7 @@ def compact(full: FullReply, offset: int, on_pages: int, about: Mapping[str, lis
 def _because(full: FullReply) -> list[str] | None:
     if full.coverage.completeness_licensed:
         return None
-    said = [r.code if r.count is None else f"{r.code}: {r.count}" for r in full.licence.reasons]
-    return said[:_REASONS]
+    return [reason.counted for reason in full.licence.reasons[:_REASONS]]
 
 
 def _why(full: FullReply, match: MatchBlock) -> list[dict[str, str | None]]:

@@ -285,6 +285,11 @@ class LicenceReason(Block):
     sentence: str
     cure: str
 
+    @property
+    def counted(self) -> str:
+        """The code with its count, as a short reply says it."""
+        return self.code if self.count is None else f"{self.code}: {self.count}"
+
 
 class LicenceBlock(Block):
     """The licence with its reasons, in the order a licence lists them."""

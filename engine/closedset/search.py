@@ -85,14 +85,18 @@ def explain(generation: Generation, raw: object, model: "Model | None" = None) -
 
 def the_partition(generation: Generation, raw: object, model: "Model | None" = None) -> pa.Table:
     """Every entity's verdict: `entity_id`, `verdict`, in id order; nothing per entity passes through Python."""
+    run = Run(generation)
+    return partition_of(run, answer(run, raw, model))
+
+
+def partition_of(run: Run, found: Answer) -> pa.Table:
+    """The same of an answer that was found by this run."""
     import pyarrow.compute as pc
 
-    run = Run(generation)
-    found = answer(run, raw, model).verdicts.overall
     ids = run.statement("search/all_entities.sql.j2")
     verdicts = pa.nulls(run.universe, pa.string())
     for verdict in Verdict:
-        verdicts = pc.if_else(found.of(verdict).mask(), verdict.value, verdicts)
+        verdicts = pc.if_else(found.verdicts.overall.of(verdict).mask(), verdict.value, verdicts)
     return pa.table({"entity_id": ids.column("entity_id"), "verdict": verdicts})
 
 
