@@ -100,7 +100,7 @@ def build(
         # A retired row is unknown whatever its terms: an index of terms would call it true.
         if kept.table and not kept.retired:
             term_index.build(con, pack, name, pack.relations[name], kept.slots, kept.rows, universe)
-    statements = _coverage(con, maps, by_name, merged > 0)
+    statements = _coverage(con, maps, by_name, entries, row_tables, merged > 0)
     statements += looked.declare(con, pack, state, len(statements), merged > 0, force)
     lost.lose_listed(con, pack, maps, unread, by_name)
     reports += lost.of_lists(con)
@@ -157,19 +157,21 @@ def _entity_table(
     force: Force,
 ) -> tuple[int, str, int]:
     """The entities, hashed and counted, and how many further ids are merged into them."""
-    origins: list[dict[str, Any]] = []
+    named: dict[tuple[Any, ...], None] = {}
     for source, mapping in maps.items():
         naming: list[Entities | Rows] = [*mapping.entities, *mapping.rows]
         for one in naming:
-            origins.append(
-                {
-                    "cells": by_name[source, one.table].cells,
-                    "entity": kept_as(one.entity),
-                    "name": kept_as(one.name) if one.name else None,
-                }
-            )
+            name = kept_as(one.name) if one.name else None
+            named[by_name[source, one.table].cells, kept_as(one.entity), name] = None
         for _, said in mapping.statements():
-            origins.append({"cells": by_name[source, said.table].cells, "entity": kept_as(said.column), "name": None})
+            named[by_name[source, said.table].cells, kept_as(said.column), None] = None
+    # One column of ids is read once for all that name it, with a name where any gives one.
+    with_name = {(cells, entity) for cells, entity, name in named if name}
+    origins = [
+        {"cells": cells, "entity": entity, "name": name}
+        for cells, entity, name in named
+        if name or (cells, entity) not in with_name
+    ]
     con.execute(render("load/entity_name.sql.j2", origins=origins), {"white_space": WHITE_SPACE}).fetchall()
     united = merge.unite(con, state, force)
     con.execute(render("load/entity.sql.j2")).fetchall()
@@ -195,7 +197,7 @@ def _relation(
         varied = column.varied(con, read, entry.table)
         for slot_name, cell in read.items():
             entry.mapped[slot_name] = column.read(
-                con, pack, maps[entry.source].null, askable[slot_name], cell, entry.table, slot_name in varied
+                con, pack, maps[entry.source].null, askable[slot_name], cell, entry.table, varied.get(slot_name, 0)
             )
     columns = {slot_name: _columns(entries, slot_name, slot) for slot_name, slot in askable.items()}
     for entry in entries:
@@ -346,17 +348,29 @@ def _write_surfaces(con: duckdb.DuckDBPyConnection, surfaces: Surfaces) -> None:
 
 
 def _coverage(
-    con: duckdb.DuckDBPyConnection, maps: dict[str, Map], by_name: dict[tuple[str, str], SourceTable], merged: bool
+    con: duckdb.DuckDBPyConnection,
+    maps: dict[str, Map],
+    by_name: dict[tuple[str, str], SourceTable],
+    entries: list[MapEntry],
+    row_tables: dict[str, str],
+    merged: bool,
 ) -> list[Statement]:
+    # Rows that were placed by a column hold the entities that the column lists: ids need no second look.
+    placed = {
+        (e.table.cells, kept_as(e.rows.entity)): {"table": row_tables[e.rows.relation], "entry": e.number}
+        for e in entries
+    }
     statements: list[Statement] = []
     for source, mapping in maps.items():
         for relation, said in mapping.statements():
+            cells, column = by_name[source, said.table].cells, kept_as(said.column)
+            entry = placed.get((cells, column))
             sql = render(
                 "load/coverage.sql.j2",
-                cells=by_name[source, said.table].cells, column=kept_as(said.column), statement=len(statements),
-                merged=merged,
+                cells=cells, column=column, statement=len(statements), merged=merged, placed=entry,
             )  # fmt: skip
-            ((entities,),) = con.execute(sql, {"white_space": WHITE_SPACE}).fetchall()
+            bound = None if entry else {"white_space": WHITE_SPACE}
+            ((entities,),) = con.execute(sql, bound).fetchall()
             word = "every" if said.every else "listed"
             statements.append(
                 Statement(relation=relation, source=source, said=f"{word}: {said.target}", entities=entities)

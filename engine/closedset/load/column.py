@@ -20,6 +20,8 @@ from closedset.vocabulary import Vocabulary
 _SHOWN = 5
 #: Beyond so many distinct texts, reading each by Python costs more than reading every cell by SQL.
 _MANY = 100_000
+#: A text that stands in so many cells on average is looked at once for all of them.
+_REPEATED = 4
 
 
 @dataclass(frozen=True)
@@ -77,13 +79,13 @@ def read(
     slot: Slot,
     cell: Cell,
     table: SourceTable,
-    varied: bool = False,
+    varied: int = 0,
 ) -> Mapped:
     """Read the distinct texts of a mapped column (a constant is one text) of a table of kept cells.
 
-    `varied`: the column holds so many that those in plain form are better read by SQL, row by row.
+    `varied`: about how many they are, where they are so many that those in plain form are better read by SQL.
     """
-    plain = _plain(con, null, slot, cell, table) if varied else None
+    plain = _plain(con, null, slot, cell, table, varied) if varied else None
     if cell.column is None:
         held = {"": table.rows}
     else:
@@ -97,24 +99,27 @@ def read(
     return Mapped(slot, cell, vocabulary, readings, held, plain)
 
 
-def varied(con: duckdb.DuckDBPyConnection, mapped: dict[str, Cell], table: SourceTable) -> set[str]:
-    """The slots whose column holds very many distinct texts."""
+def varied(con: duckdb.DuckDBPyConnection, mapped: dict[str, Cell], table: SourceTable) -> dict[str, int]:
+    """The slots whose column holds very many distinct texts, and about how many."""
     columns = {name: kept_as(cell.column) for name, cell in mapped.items() if cell.column is not None}
     if table.rows <= _MANY or not columns:
-        return set()
+        return {}
     (counts,) = con.execute(render("load/varied.sql.j2", cells=table.cells, columns=list(columns.values()))).fetchall()
-    return {name for name, count in zip(columns, counts, strict=True) if count > _MANY}
+    return {name: count for name, count in zip(columns, counts, strict=True) if count > _MANY}
 
 
 def _plain(
-    con: duckdb.DuckDBPyConnection, null: tuple[str, ...], slot: Slot, cell: Cell, table: SourceTable
+    con: duckdb.DuckDBPyConnection, null: tuple[str, ...], slot: Slot, cell: Cell, table: SourceTable, varied: int
 ) -> Plain | None:
     """The plain form of a column, if its type has one and the map says nothing that SQL could not see."""
     if slot.type == "term" or cell.column is None or cell.pattern is not None or cell.grouping == ".":
         return None
     markers = {f"marker_{i}": text for i, text in enumerate(dict.fromkeys((*cell.null, *null)))}
     plain = Plain(slot.type, cell.decimal, markers)
-    sql = render("load/plain_cells.sql.j2", cells=table.cells, column=kept_as(cell.column), plain=plain.said())
+    sql = render(
+        "load/plain_cells.sql.j2",
+        cells=table.cells, column=kept_as(cell.column), plain=plain.said(), repeated=varied * _REPEATED < table.rows,
+    )  # fmt: skip
     plain.sizes.update(
         {(whole, fraction): held for whole, fraction, held in con.execute(sql, markers or None).fetchall()}
     )

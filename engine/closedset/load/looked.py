@@ -52,7 +52,10 @@ def declare(
             continue
         con.register("listed", pa.table({"entity_id": state.listed[event.id]}))
         number = first + len(statements)
-        sql = render("load/coverage.sql.j2", cells="listed", column="entity_id", statement=number, merged=merged)
+        sql = render(
+            "load/coverage.sql.j2",
+            cells="listed", column="entity_id", statement=number, merged=merged, placed=None,
+        )  # fmt: skip
         ((entities,),) = con.execute(sql, {"white_space": WHITE_SPACE}).fetchall()
         ((gone,),) = con.execute(render("load/unknown_id.sql.j2", merged=merged)).fetchall()
         con.unregister("listed")
