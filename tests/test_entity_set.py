@@ -7,7 +7,10 @@ import pytest
 from closedset.entity_set import EntitySet
 
 
-@pytest.mark.parametrize(("universe", "held"), [(1, 0), (1, 1), (17, 5), (64, 64), (9_000, 3), (100_000, 60_000)])
+@pytest.mark.parametrize(
+    ("universe", "held"),
+    [(1, 0), (1, 1), (8, 8), (17, 5), (64, 64), (9_000, 3), (65_537, 9), (100_000, 60_000), (100_001, 100_001)],
+)
 def test_the_ordinals_of_a_set_are_its_members_in_order(universe: int, held: int) -> None:
     members = sorted(random.Random(universe).sample(range(universe), held))
     bitmap = EntitySet.of_ordinals(members, universe)
@@ -20,3 +23,19 @@ def test_the_ordinals_of_a_set_are_its_members_in_order(universe: int, held: int
     for ordinal in members[:: max(1, held // 5)]:
         assert ordinal in bitmap
         assert bitmap.rank(ordinal) == members.index(ordinal)
+
+
+@pytest.mark.parametrize("universe", [1, 7, 8, 1_000, 65_536, 65_537, 200_003])
+def test_sets_combine_as_sets_of_numbers_do(universe: int) -> None:
+    drawn = random.Random(universe)
+    a, b = (set(drawn.sample(range(universe), drawn.randint(0, universe))) for _ in range(2))
+    one, other = (EntitySet.of_ordinals(members, universe) for members in (a, b))
+    for found, members in ((one & other, a & b), (one | other, a | b), (one - other, a - b)):
+        assert len(found) == len(members)
+        assert found == EntitySet.of_ordinals(members, universe)
+        assert found.ordinals() == sorted(members)
+    everybody = EntitySet.whole(universe)
+    assert everybody.ordinals() == list(range(universe))
+    assert everybody - one == EntitySet.of_ordinals(set(range(universe)) - a, universe)
+    assert (one - one) == EntitySet.empty(universe) == EntitySet.of_bytes(None, universe)
+    assert not EntitySet.empty(universe)

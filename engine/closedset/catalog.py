@@ -12,7 +12,7 @@ from closedset.pack import Pack
 
 #: The layout of a generation's tables, and what a load reads from the same bytes; a store of another one is loaded
 #: anew, never half-read.
-FORMAT = 6
+FORMAT = 7
 
 
 class Record(BaseModel):
@@ -129,8 +129,10 @@ class RowsReport(Record):
 
 
 class TermRows(Record):
-    """How many rows hold a term; `undated` of them without a period."""
+    """A term in its relation's term index: its entry there, and how many rows hold it, `undated` of them without a
+    period."""
 
+    entry: int
     rows: int
     undated: int
 

@@ -20,63 +20,105 @@ _MEMBERS = tuple(tuple(bit for bit in range(8) if byte & (0x80 >> bit)) for byte
 _HOLDING = re.compile(rb"[^\0]")
 _CHUNK = 512
 _NOBODY = bytes(_CHUNK)
-#: So many ordinals are listed by Python before importing Arrow's compute kernels pays.
+#: So many bytes are combined as one integer before importing Arrow's compute kernels pays.
+_SMALL = 8192
+#: So many ordinals are listed by Python before those kernels do it sooner.
 _FEW = 20_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EntitySet:
-    """`bits` as one big integer over `universe` entities. Combining two sets needs the same universe."""
+    """`bits` are the bitmap's bytes (`bytes`, or an Arrow buffer), over `universe` entities. Combining two sets needs
+    the same universe."""
 
-    bits: int
+    bits: "bytes | pa.Buffer"
     universe: int
 
     @classmethod
     def empty(cls, universe: int) -> "EntitySet":
-        return cls(0, universe)
+        return cls(bytes(width(universe) // 8), universe)
 
     @classmethod
     def whole(cls, universe: int) -> "EntitySet":
-        return cls(((1 << universe) - 1) << (width(universe) - universe), universe)
+        last = 0xFF00 >> (universe % 8) & 0xFF
+        return cls((b"\xff" * (universe // 8) + bytes((last,)))[: width(universe) // 8], universe)
 
     @classmethod
     def of_bytes(cls, blob: bytes | None, universe: int) -> "EntitySet":
         """From a bitmap's bytes; None is what an aggregate gives without rows: the empty set."""
-        return cls(int.from_bytes(blob, "big") if blob else 0, universe)
+        return cls(blob, universe) if blob else cls.empty(universe)
 
     @classmethod
     def of_ordinals(cls, ordinals: Iterable[int], universe: int) -> "EntitySet":
         blob = bytearray(width(universe) // 8)
         for ordinal in ordinals:
             blob[ordinal >> 3] |= 0x80 >> (ordinal & 7)
-        return cls(int.from_bytes(blob, "big"), universe)
+        return cls(bytes(blob), universe)
 
     def __and__(self, other: "EntitySet") -> "EntitySet":
-        return EntitySet(self.bits & other.bits, self.universe)
+        if self._small:
+            return self._of_number(self._number & other._number)
+        import pyarrow.compute as pc
+
+        return self._of_array(pc.and_(self._array, other._array))
 
     def __or__(self, other: "EntitySet") -> "EntitySet":
-        return EntitySet(self.bits | other.bits, self.universe)
+        if self._small:
+            return self._of_number(self._number | other._number)
+        import pyarrow.compute as pc
+
+        return self._of_array(pc.or_(self._array, other._array))
 
     def __sub__(self, other: "EntitySet") -> "EntitySet":
-        return EntitySet(self.bits & ~other.bits, self.universe)
+        if self._small:
+            return self._of_number(self._number & ~other._number)
+        import pyarrow.compute as pc
+
+        return self._of_array(pc.and_not(self._array, other._array))
 
     def __len__(self) -> int:
-        return self.bits.bit_count()
+        return self._number.bit_count() if self._small else self._array.true_count
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, EntitySet):
+            return NotImplemented
+        return self.universe == other.universe and self.to_bytes() == other.to_bytes()
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __contains__(self, ordinal: int) -> bool:
-        return bool(self.bits >> (width(self.universe) - 1 - ordinal) & 1)
+        return bool(memoryview(self.bits).cast("B")[ordinal >> 3] & (0x80 >> (ordinal & 7)))
 
     def to_bytes(self) -> bytes:
-        return self.bits.to_bytes(width(self.universe) // 8, "big")
+        return bytes(self.bits)
+
+    @property
+    def _small(self) -> bool:
+        return self.universe <= _SMALL * 8
+
+    @property
+    def _number(self) -> int:
+        return int.from_bytes(self.bits, "big")
+
+    def _of_number(self, number: int) -> "EntitySet":
+        return EntitySet(number.to_bytes(width(self.universe) // 8, "big"), self.universe)
+
+    @property
+    def _array(self) -> "pa.BooleanArray":
+        """The bitmap as Arrow's kernels take it: in what order they see the bits of a byte changes nothing."""
+        return _booleans(self.bits, width(self.universe))
+
+    def _of_array(self, array: "pa.BooleanArray") -> "EntitySet":
+        return EntitySet(array.buffers()[1].slice(0, width(self.universe) // 8), self.universe)
 
     def ordinals(self, limit: int | None = None, offset: int = 0) -> list[int]:
         """Ordinals in ascending order, from the `offset`-th, at most `limit` of them."""
         return list(islice(self._from(offset), None if limit is None else max(limit, 0)))
 
     def _from(self, offset: int) -> Iterator[int]:
-        blob = self.to_bytes()
+        blob = memoryview(self.bits).cast("B")
         for start in range(0, len(blob), _CHUNK):
-            chunk = blob[start : start + _CHUNK]
+            chunk = bytes(blob[start : start + _CHUNK])
             if chunk == _NOBODY[: len(chunk)]:
                 continue
             if offset and (held := int.from_bytes(chunk, "big").bit_count()) <= offset:
@@ -90,15 +132,13 @@ class EntitySet:
 
     def rank(self, ordinal: int) -> int:
         """How many members come before this ordinal."""
-        return (self.bits >> (width(self.universe) - ordinal)).bit_count() if ordinal else 0
+        blob = memoryview(self.bits).cast("B")[: (ordinal >> 3) + 1]
+        last = blob[-1] >> (8 - (ordinal & 7))
+        return int.from_bytes(blob[:-1], "big").bit_count() + last.bit_count()
 
     def mask(self) -> "pa.BooleanArray":
         """One boolean an ordinal, sharing no loop with Python: Arrow packs bits from the low end."""
-        import pyarrow as pa
-
-        return pa.Array.from_buffers(
-            pa.bool_(), self.universe, [None, pa.py_buffer(self.to_bytes().translate(_REVERSED))]
-        )
+        return _booleans(self.to_bytes().translate(_REVERSED), self.universe)
 
     def column(self) -> "pa.Array":
         """All ordinals as one Arrow column, for a semi-join."""
@@ -109,6 +149,12 @@ class EntitySet:
         import pyarrow.compute as pc
 
         return pc.indices_nonzero(self.mask())
+
+
+def _booleans(bits: "bytes | pa.Buffer", length: int) -> "pa.BooleanArray":
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(pa.bool_(), length, [None, pa.py_buffer(bits)])
 
 
 def width(universe: int) -> int:

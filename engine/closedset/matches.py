@@ -39,7 +39,8 @@ def names(run: Run, ordinals: Sequence[int]) -> dict[int, tuple[str, str | None]
     if not ordinals:
         return {}
     table = run.statement("search/entities.sql.j2", {"ordinals": sorted(set(ordinals))})
-    return {r["ordinal"]: (r["entity_id"], r["name"]) for r in table.to_pylist()}
+    places, ids, names_ = (column.to_pylist() for column in table.columns)
+    return dict(zip(places, zip(ids, names_, strict=True), strict=True))
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """The order of the matches: preferences satisfied, distance per threshold, entity id. No model ranks anything."""
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -158,9 +159,13 @@ def _by_sets(levels: list[EntitySet], rungs: Sequence[_Rungs], top: int, named: 
     before = 0
     for preferences in reversed(range(len(levels))):
         for tied, distances in _nearest(levels[preferences], rungs, ()):
-            wanted = set(tied.ordinals(limit=top - before))
-            wanted.update((named & tied).ordinals() if named else ())
-            ranked += [Ranked(o, before + tied.rank(o) + 1, preferences, distances) for o in sorted(wanted)]
+            first = tied.ordinals(limit=max(0, top - before))
+            ranked += [Ranked(o, before + n, preferences, distances) for n, o in enumerate(first, 1)]
+            further = (named & tied).ordinals() if named else []
+            ranked += [
+                Ranked(o, before + tied.rank(o) + 1, preferences, distances)
+                for o in further[bisect_right(further, first[-1]) if first else 0 :]
+            ]
             before += len(tied)
             if before >= top and not named:
                 return ranked

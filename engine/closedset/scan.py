@@ -5,16 +5,17 @@ A constraint on terms is answered from the relation's term index where the load 
 scan of the rows that no test rules out.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from closedset.catalog import TermRows
-from closedset.entity_set import EntitySet, width
+from closedset.entity_set import EntitySet, union, width
 from closedset.execute import Run
 from closedset.expansion import Expansion, TermTest
 from closedset.judged_rows import judged_rows, keep
-from closedset.plan import Group, Scan, sentence, sql_tests
+from closedset.plan import Group, Scan, runs, sentence, sql_tests
 from closedset.unknown import EMPTY, UNPLACED, UNREADABLE, Unknown, unknown
 
 
@@ -144,15 +145,18 @@ def _terms(run: Run, scan: Scan, expansion: Expansion) -> dict[int, TermRows]:
 
 def _members(run: Run, scan: Scan, asked: Sequence[tuple[Expansion, Sequence[int]]]) -> list[EntitySet]:
     """The entities that hold a row with one of some codes of a slot, for each asked, by the term index."""
-    columns = [
-        [f"{e.bound.name}.{code}" for code in dict.fromkeys(codes) if code in _terms(run, scan, e)]
-        for e, codes in asked
+    entries = [
+        {held.entry for code in codes if (held := _terms(run, scan, expansion).get(code))} for expansion, codes in asked
     ]
-    unions = {f"u{n}": one for n, one in enumerate(columns) if one}
-    if not unions:
+    wanted = set().union(*entries)
+    if not wanted:
         return [EntitySet.empty(run.universe)] * len(asked)
-    (row,) = run.statement("search/term_index.sql.j2", table=f"terms_{scan.relation}", unions=unions).to_pylist()
-    return [EntitySet.of_bytes(row.get(f"u{n}"), run.universe) for n in range(len(asked))]
+    table = run.statement("search/term_index.sql.j2", table=f"terms_{scan.relation}", entries=runs(list(wanted)))
+    pieces: dict[int, list[bytes]] = defaultdict(list)
+    for entry, _, piece in sorted(zip(*(column.to_pylist() for column in table.columns), strict=True)):
+        pieces[entry].append(piece)
+    sets = {entry: EntitySet.of_bytes(b"".join(held), run.universe) for entry, held in pieces.items()}
+    return [union((sets[entry] for entry in one), run.universe) for one in entries]
 
 
 def _scan(run: Run, scan: Scan, groups: Sequence[Group]) -> dict[int, Rows]:

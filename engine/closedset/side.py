@@ -10,7 +10,6 @@ import pyarrow as pa
 from closedset import search
 from closedset.absence import Covering, covering
 from closedset.catalog import kept_as
-from closedset.entity_set import EntitySet
 from closedset.execute import Run
 from closedset.fold import WHITE_SPACE
 from closedset.judged_rows import inline
@@ -106,10 +105,9 @@ class Side:
                 withheld[one["ordinal"]].append(f"{one['file']}:{one['line']}: {one['fault']}: {one['text']}")
         covered = covering(self.run, group.relation, ordinals)
         partition = self.answer.verdicts.groups[group.index].partition
-        verdicts = {v: _among(partition.of(v), ordinals) for v in VERDICTS}
         return {
             ordinal: Grounds(
-                verdict=next(v for v in VERDICTS if ordinal in verdicts[v]),
+                verdict=next(v for v in VERDICTS if ordinal in partition.of(v)),
                 rows=tuple(rows[ordinal]),
                 withheld=tuple(withheld[ordinal]),
                 covering=tuple(covered.get(ordinal, ())),
@@ -208,9 +206,3 @@ class Side:
 def _written(receipt: SlotReceipt) -> str | None:
     """The cell, or the constant that a map states of every row."""
     return receipt.cell if receipt.column else receipt.text
-
-
-def _among(members: EntitySet, ordinals: Sequence[int]) -> set[int]:
-    """Which of some entities are members; one bitmap in bytes, however many are asked."""
-    blob = members.to_bytes()
-    return {o for o in ordinals if blob[o >> 3] & (0x80 >> (o & 7))}

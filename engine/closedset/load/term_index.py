@@ -1,16 +1,18 @@
-"""The term index of a relation: for each term of a slot the entities that hold a row with it, as one bitmap."""
+"""The term index of a relation: for each term of a slot the entities that hold a row with it, as a bitmap in pieces."""
 
 import duckdb
 
 from closedset.catalog import SlotColumns, TermRows
 from closedset.entity_set import width
 from closedset.pack import Pack, Relation
-from closedset.render import render
+from closedset.render import quoted, render
 
 #: A relation of fewer rows is scanned as fast as an index is read.
 _FEW = 100_000
 #: So many bytes of bitmaps one slot may take; with more terms than fit, its rows are scanned instead.
 _MOST = 256 << 20
+#: A bitmap is kept in pieces of so many bytes: a longer value would stand outside DuckDB's blocks, and be read slowly.
+_PIECE = 4000
 
 
 def build(
@@ -38,10 +40,14 @@ def build(
     for slot in chosen:
         slots[slot].terms = {}
     counts = con.execute('SELECT slot, code, "rows", undated FROM term_rows ORDER BY slot, code').fetchall()
-    for slot, code, held, undated in counts:
+    for entry, (slot, code, held, undated) in enumerate(counts):
         terms = slots[slot].terms
         assert terms is not None
-        terms[code] = TermRows(rows=held, undated=undated)
-    entries = [(slot, code) for slot, code, *_ in counts]
-    con.execute(render("load/term_index.sql.j2", table=f"terms_{name}", entries=entries)).fetchall()
+        terms[code] = TermRows(entry=entry, rows=held, undated=undated)
+    table = f"terms_{name}"
+    # Its pieces are dense, and compressing them costs a search more than reading them.
+    con.execute(
+        f"CREATE TABLE {quoted(table)} (entry INTEGER, part INTEGER, entities BLOB USING COMPRESSION uncompressed)"
+    ).fetchall()
+    con.execute(render("load/term_index.sql.j2", table=table, piece=_PIECE)).fetchall()
     con.execute("DROP TABLE term_rows").fetchall()
