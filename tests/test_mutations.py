@@ -103,9 +103,11 @@ FAULTS: dict[str, Plant] = {
     "coverage joined without its relation": coverage_joined_without_its_relation,
     "a preference withholds": a_preference_withholds,
     "a wider term read as no": a_wider_term_is_no,
-    "an open end read as ended": in_template("search/tests.sql.j2", "period_to__start IS NULL OR ", ""),
+    "an open end read as ended": in_template(
+        "load/months.sql.j2", "period_to__start - 1, {{ last }}", "period_to__start - 1, {{ first }}"
+    ),
     "a half-open period closed": in_template(
-        "search/tests.sql.j2", "period_to__start > $last_day", "period_to__end >= $last_day"
+        "load/months.sql.j2", "period_to__end - 1", "period_to__end"
     ),
     "conditions met by different rows": in_template(
         "search/tests.sql.j2", "AS _g{{", "OR _c{{ group.tests[0] }} AS _g{{"

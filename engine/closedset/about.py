@@ -33,10 +33,10 @@ def about(run: Run, ordinals: Sequence[int]) -> dict[int, list[str]]:
         table = run.catalog.relations[name].table
         if table is None:
             continue
-        date_slot = relation.date_slots[0] if len(relation.date_slots) == 1 else None
         rows = run.statement(
             "search/about.sql.j2", {"load_month_end": last_day},
-            table=table, dated=relation.dated, date_slot=date_slot, retired=run.catalog.relations[name].retired > 0,
+            table=table, dated=relation.dated, date_slot=relation.date_slot,
+            retired=run.catalog.relations[name].retired > 0,
         ).to_pylist()  # fmt: skip
         stated = Sources(run).state([stored_row(name, row) for row in rows])
         for row, one in zip(rows, stated, strict=True):

@@ -12,13 +12,31 @@ from closedset.pack import Relation
 
 @dataclass(frozen=True)
 class TimeTest:
-    """`last_day` is the month's last day; `date_slot` the one slot that places undated rows, if there is one."""
+    """`last_day` is the month's last day; `date_slot` the one slot that places undated rows, if there is one. `certain`
+    and `possible` are the rows that surely count at the month, and those that may, as SQL over stored rows."""
 
     month: str
     last_day: date
     dated: bool
     date_slot: str | None
     rule: str
+
+    @property
+    def certain(self) -> str:
+        return "$last_day BETWEEN _certain_from AND _certain_to" if self._placed else "FALSE"
+
+    @property
+    def possible(self) -> str:
+        return "$last_day BETWEEN _possible_from AND _possible_to" if self._placed else "TRUE"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns these conditions read."""
+        return ("_certain_from", "_certain_to", "_possible_from", "_possible_to") if self._placed else ()
+
+    @property
+    def _placed(self) -> bool:
+        return self.dated or self.date_slot is not None
 
 
 def time_test(relation: Relation, month: str | None) -> TimeTest | None:
@@ -43,6 +61,6 @@ def time_test(relation: Relation, month: str | None) -> TimeTest | None:
         month=month,
         last_day=last_day,
         dated=relation.dated,
-        date_slot=slots[0] if len(slots) == 1 else None,
+        date_slot=relation.date_slot,
         rule=f"dated rows: period_from ≤ {month} and (period_to open or period_to > {month}); {undated}",
     )

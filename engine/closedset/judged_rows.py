@@ -5,16 +5,38 @@ follow then read them alone. Many rows are judged anew by each statement, which 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from closedset.entity_set import EntitySet
 from closedset.execute import Run
 from closedset.expansion import Expansion, TermTest
 from closedset.plan import Group, Scan, candidates, sentence, sql_tests
+from closedset.unknown import Unknown
 
 #: Rows are kept where no more than these are expected, or one in so many of the relation's; never more than the last.
-_FEW = 100_000
-_SHARE = 10
+_FEW = 20_000
+_SHARE = 100
 _MOST = 5_000_000
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What the rows of a relation say of one group, or of one constraint alone: the entities that hold a true row,
+    those that hold an unknown one, and row counts.
+
+    `index` is the constraint that the term index answered, if it did; `reasons` are those for which rows are unknown,
+    each with its entities, where they were read with the rows.
+    """
+
+    true: EntitySet
+    unknown: EntitySet
+    rows: int = 0
+    inactive: int = 0
+    undated: int = 0
+    unanswerable: int = 0
+    index: Expansion | None = None
+    reasons: tuple[tuple[Unknown, EntitySet], ...] | None = None
 
 
 def judged_rows(run: Run, scan: Scan, groups: Sequence[Group]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -62,10 +84,7 @@ def _columns(scan: Scan) -> list[str]:
     columns += ["_dated"] if scan.dated else []
     columns += ["_retired"] if scan.retired else []
     read = [(e.bound.name, e.bound.slot.type) for e in scan.expansions]
-    if scan.time and scan.time.dated:
-        read += [("period_from", "date"), ("period_to", "date")]
-    if scan.time and scan.time.date_slot:
-        read.append((scan.time.date_slot, "date"))
+    columns += scan.time.columns if scan.time else ()
     for name, kind in dict(read).items():
         columns += [f"{name}__start", f"{name}__end"] if kind == "date" else [name]
         columns.append(f"{name}__unreadable")

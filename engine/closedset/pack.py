@@ -95,6 +95,12 @@ class Relation(Declared):
         """The declared date slots, by which an undated row can be placed in time (no period among them)."""
         return tuple(name for name, slot in self.slots.items() if slot.type == "date")
 
+    @property
+    def date_slot(self) -> str | None:
+        """The one date slot, which places a row without a period in time; None where there is none, or several."""
+        slots = self.date_slots
+        return slots[0] if len(slots) == 1 else None
+
     def slot(self, name: str) -> Slot | None:
         """A slot by name, the period columns of a dated relation included."""
         if self.dated and name in PERIOD:

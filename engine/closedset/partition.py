@@ -10,8 +10,8 @@ from enum import StrEnum
 from closedset import scan
 from closedset.entity_set import EntitySet, intersection, union
 from closedset.execute import Run
+from closedset.judged_rows import Rows
 from closedset.plan import Group, Plan
-from closedset.scan import Rows
 from closedset.store import Looked
 
 

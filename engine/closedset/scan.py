@@ -10,28 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from closedset import states
 from closedset.catalog import TermRows
 from closedset.entity_set import EntitySet, union, width
 from closedset.execute import Run
 from closedset.expansion import Expansion, TermTest
-from closedset.judged_rows import judged_rows, keep
+from closedset.judged_rows import Rows, judged_rows, keep
 from closedset.plan import Group, Scan, runs, sentence, sql_tests
-from closedset.unknown import EMPTY, UNPLACED, UNREADABLE, Unknown, unknown
-
-
-@dataclass(frozen=True)
-class Rows:
-    """What the rows of a relation say of one group, or of one constraint alone: the entities that hold a true row,
-    those that hold an unknown one, and row counts. `index` is the constraint that the term index answered, if it
-    did."""
-
-    true: EntitySet
-    unknown: EntitySet
-    rows: int = 0
-    inactive: int = 0
-    undated: int = 0
-    unanswerable: int = 0
-    index: Expansion | None = None
+from closedset.unknown import EMPTY, UNPLACED, UNREADABLE, Unknown, corrected, undated, unknown
 
 
 @dataclass(frozen=True)
@@ -69,11 +55,13 @@ def why(run: Run, scan: Scan, group: Group, said: Rows) -> list[tuple[Unknown, E
     if said.index is not None:
         reasons_ = unknown(said.index)
         return list(zip(reasons_, _members(run, scan, [(said.index, r.codes or ()) for r in reasons_]), strict=True))
+    if said.reasons is not None:
+        return list(said.reasons)
     reasons = [unknown(e) for e in scan.expansions if e.bound.index in group.tests]
     if scan.retired:
-        reasons.append([Unknown("corrected_rows_unanswerable", scan.relation, None, "_retired")])
+        reasons.append([corrected(scan.relation)])
     if group.time:
-        reasons.append([Unknown("undated_rows_unanswerable", scan.relation, None, "_time IS NULL")])
+        reasons.append([undated(scan.relation)])
     flat = [reason for one in reasons for reason in one]
     places = {id(reason): place for place, reason in enumerate(flat)}
     rows, values = judged_rows(run, scan, [group])
@@ -162,6 +150,8 @@ def _members(run: Run, scan: Scan, asked: Sequence[tuple[Expansion, Sequence[int
 def _scan(run: Run, scan: Scan, groups: Sequence[Group]) -> dict[int, Rows]:
     """Judge the rows that no test of every group rules out, once, for all groups."""
     keep(run, scan, groups)
+    if scan.relation not in run.kept and states.few(run, scan, groups):
+        return states.read(run, scan, groups)
     rows, values = judged_rows(run, scan, groups)
     row: Mapping[str, Any] = run.statement(
         "search/scan.sql.j2", values, sentence=sentence(scan),

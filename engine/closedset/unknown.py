@@ -28,6 +28,16 @@ class Unknown:
 EMPTY, UNPLACED, UNREADABLE = 0, -1, -2
 
 
+def corrected(relation: str) -> Unknown:
+    """A row that a correction retired and its source still states."""
+    return Unknown("corrected_rows_unanswerable", relation, None, "_retired")
+
+
+def undated(relation: str) -> Unknown:
+    """A row that cannot be placed before or after the month asked."""
+    return Unknown("undated_rows_unanswerable", relation, None, "_time IS NULL")
+
+
 def unknown(expansion: Expansion) -> list[Unknown]:
     """Every reason for which a row can be unknown to one constraint."""
     bound, test, index = expansion.bound, expansion.test, expansion.bound.index

@@ -212,7 +212,10 @@ def _relation(
         {"name": s, "type": slot.type, "scale": columns[s].scale, "width": decimals.DIGITS}
         for s, slot in askable.items()
     ]
-    con.execute(render("load/relation.sql.j2", table=table, slots=declared, dated=relation.dated)).fetchall()
+    timed = relation.dated or relation.date_slot is not None
+    con.execute(
+        render("load/relation.sql.j2", table=table, slots=declared, dated=relation.dated, timed=timed)
+    ).fetchall()
     reports = [_place(con, name, table, relation, entry, columns, surfaces, merged) for entry in entries]
     return (
         StoredRelation(
@@ -263,7 +266,7 @@ def _place(
     sql = render(
         "load/rows.sql.j2",
         table=table, cells=cells_table, entity=entity, entry=entry.number, slots=slots, dated=relation.dated,
-        merged=merged, order=order, parts=list(parts),
+        date_slot=relation.date_slot, merged=merged, order=order, parts=list(parts),
     )  # fmt: skip
     # Each dictionary holds a text once, so the joins lose and repeat nothing in any order; the written one is right,
     # and looking for a better one among two hundred never ends.
