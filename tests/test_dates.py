@@ -70,12 +70,43 @@ def test_what_would_have_to_be_guessed_is_unreadable(text: str) -> None:
         ("2024-032", "%Y-%j", span("2024-02-01")),
         ("31/02/2020", "%d/%m/%Y", None),
         ("03/04/20", "%d/%m/%Y", None),
+        ("05JAN2024", "%d%b%Y", span("2024-01-05")),
+        ("5jan2024", "%d%b%Y", span("2024-01-05")),
+        ("JAN2024", "%b%Y", span("2024-01-01", "2024-01-31")),
+        ("20240105T101500Z", "%Y%m%dT%H%M%S%z", span("2024-01-05")),
+        ("20240105T101500+01:00", "%Y%m%dT%H%M%S%z", span("2024-01-05")),
+        ("2024-W10-1", "%G-W%V-%u", span("2024-03-04")),
+        ("2024-W10-1", "%Y-W%W-%w", span("2024-03-04")),
+        ("2024-366", "%Y-%j", span("2024-12-31")),
     ],
 )
 def test_a_declared_format_says_what_the_digits_mean_as_precisely_as_it_names_them(
     text: str, form: str, days: Span | None
 ) -> None:
     assert dates.read(text, [form]) == days
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("2023-366", "%Y-%j"),
+        ("2023-W53-1", "%G-W%V-%u"),
+        ("2023-W00-1", "%Y-W%W-%w"),
+        ("Mon 02.01.2024", "%a %d.%m.%Y"),
+        ("Tuesday, 01 Jan 2024 10:00:00 GMT", "%A, %d %b %Y %H:%M:%S %Z"),
+        ("2024-060 (March)", "%Y-%j (%B)"),
+    ],
+)
+def test_a_text_that_contradicts_itself_is_unreadable_and_no_day_of_the_next_year(text: str, form: str) -> None:
+    assert dates.read(text, [form]) is None
+
+
+def test_what_contradicts_itself_is_judged_in_the_century_that_the_map_declares() -> None:
+    assert dates.read("00061", ["%y%j"], base_year=1900) == span("1900-03-02")
+    assert dates.read("00061", ["%y%j"], base_year=2000) == span("2000-03-01")
+    assert dates.read("00366", ["%y%j"], base_year=1900) is None
+    assert dates.read("Mon 01.01.00", ["%a %d.%m.%y"], base_year=1900) == span("1900-01-01")
+    assert dates.read("Mon 01.01.00", ["%a %d.%m.%y"], base_year=2000) is None
 
 
 def test_iso_comes_before_a_declared_format_and_formats_are_tried_in_order() -> None:

@@ -196,6 +196,7 @@ DATES: list[tuple[str, list[str], tuple[str, ...] | None]] = [
     ("day and time", ["13/01/2024 10:30", "02/03/2024 08:00"], ("%d/%m/%Y %H:%M",)),
     ("words", ["3 Mar 2024", "14 May 2024"], ("%d %b %Y",)),
     ("words of one reading in two forms", ["3 May 2024", "14 May 2024"], ("%d %b %Y",)),
+    ("words without blanks", ["03MAR2024", "14MAY2024"], ("%d%b%Y",)),
     ("year first with slashes", ["2024/01/31"], ("%Y/%m/%d",)),
     ("compact", ["20240131", "20240201", "20240301", "20231231", "20231130"], ("%Y%m%d",)),
     ("no date of any calendar", ["31.02.2024", "28.02.2024"], None),

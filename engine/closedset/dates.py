@@ -7,7 +7,9 @@ import re
 from calendar import monthrange
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
+
+from closedset import date_format
 
 _ISO = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 #: 24:00 is the end of its day; 60 is a leap second; no clock of the earth is 18 hours from UTC.
@@ -16,10 +18,11 @@ _TIMESTAMP = re.compile(
     r"(?:(?:[01][0-9]|2[0-3])(?::?[0-5][0-9](?::?(?:[0-5][0-9]|60)(?:[.,][0-9]+)?)?)?|24(?::?00(?::?00(?:[.,]0+)?)?)?)"
     r" ?(?:Z|UTC|[+-](?:(?:0[0-9]|1[0-7])(?::?[0-5][0-9](?::?[0-5][0-9])?)?|18(?::?00(?::?00)?)?))?"
 )
-_ADJACENT = re.compile(r"%-?[A-Za-z]%-?[A-Za-z]")
 _MONTH = re.compile(r"([0-9]{4})-([0-9]{2})")
 #: The spreadsheet's day 0; it counts a 29 February 1900 that never was (serial 60).
 _SERIAL_ZERO = date(1899, 12, 31)
+#: Days whose texts show whether a format's are also ISO.
+_SAMPLES = (date(1999, 12, 31), date(2003, 4, 5), date(2024, 2, 29))
 
 
 @dataclass(frozen=True, order=True)
@@ -64,14 +67,14 @@ def read(
 ) -> Span | None:
     """A trimmed cell as a span of days, or None when it is unreadable.
 
-    ISO first, then each declared strptime format (without `%d` a month, without a month too a year; `%y`
-    only with a base year), then a spreadsheet serial when declared.
+    ISO first, then each declared strptime format (as precise as its parts; `%y` only with a base year), then a
+    spreadsheet serial when declared.
     """
     span = read_iso(text)
     if span is not None:
         return span
     for form in formats:
-        span = _read_format(text, form, base_year)
+        span = _by_format(text, form, base_year)
         if span is not None:
             return span
     if excel_serial and re.fullmatch(r"[0-9]{1,7}", text):
@@ -82,27 +85,29 @@ def read(
     return None
 
 
-def _read_format(text: str, form: str, base_year: int | None) -> Span | None:
-    if "%y" in form and base_year is None:
+def _by_format(text: str, form: str, base_year: int | None) -> Span | None:
+    said = date_format.read(text, form, base_year)
+    if said is None:
         return None
-    try:
-        found = datetime.strptime(text, form)
-        # "%Y%m%d" would read 2024112 as 2 November: where digits touch, only the full width is no guess.
-        if _ADJACENT.search(form) and found.strftime(form) != text:
-            return None
-        year = found.year
-        if "%y" in form and base_year is not None:
-            year = base_year + (year - base_year) % 100
-        if "%j" in form or ("%d" in form and re.search("%[mbB]", form)):
-            day = found.date().replace(year=year)
-            return Span(day, day)
-        if re.search("%[mbB]", form):
-            return _month(year, found.month)
-        if re.search("%[xcDFsUWV]", form):
-            return Span(found.date(), found.date())
-        return _year(year)
-    except ValueError:
-        return None
+    if said.month is None:
+        return _year(said.year)
+    return Span(*[date(said.year, said.month, said.day)] * 2) if said.day else _month(said.year, said.month)
+
+
+def fault(form: str) -> str:
+    """Why no map may declare a format, or nothing: it states no date without a guess, or ISO, which is read first,
+    takes its texts for other days."""
+    if wrong := date_format.fault(form):
+        return wrong
+    for day in _SAMPLES:
+        text = day.strftime(form)
+        iso = read_iso(text)
+        if iso and iso != _by_format(text, form, _SAMPLES[0].year):
+            return (
+                f"is never asked for {text!r}: ISO is read first, and that is {iso.start} to {iso.end}; make ISO dates "
+                "of such cells by a SELECT under `tables`"
+            )
+    return ""
 
 
 def month_end(text: str) -> date | None:

@@ -9,23 +9,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from closedset import kinds, yaml_file
+from closedset import dates, kinds, yaml_file
 from closedset.errors import PackRefused
 from closedset.pack import PERIOD, Declared, Name, Pack
 from closedset.table_files import TableFiles, Texts, idle, one_or_many
 
-_DIRECTIVES = "aAwdbBmyYHIMSfzZjUWGuVcxXp%"
-
 
 def _readable(formats: Texts) -> Texts:
-    """Refuses a date format that could never read a date, or that would have to guess its year."""
+    """Refuses a date format that could never read a date, or would have to guess it."""
     for form in formats:
-        directives = re.findall(r"%(.?)", form, re.DOTALL)
-        wrong = next((d for d in directives if d not in _DIRECTIVES or not d), None)
-        if wrong is not None:
-            raise ValueError(f"date format {form!r}: %{wrong} is no strptime directive (write %d, %m, %Y, …)")
-        if not set(directives) & set("yYGcx"):
-            raise ValueError(f"date format {form!r} states no year; write %Y (or %y with a base_year)")
+        if wrong := dates.fault(form):
+            raise ValueError(f"date format {form!r}: {wrong}")
     return formats
 
 

@@ -33,8 +33,8 @@ _LONGEST_MARKER = max(map(len, MARKERS))
 FORMATS = (
     *_NUMERIC,
     *(f"{form} {time}" for form in _NUMERIC for time in ("%H:%M", "%H:%M:%S")),
-    "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y", "%d-%b-%y",
-    "%d. %B %Y", "%Y/%m", "%m/%Y", "%b %Y", "%B %Y",
+    "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%d %b %Y", "%d %B %Y", "%d%b%Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y",
+    "%d-%b-%y", "%d. %B %Y", "%Y/%m", "%m/%Y", "%b %Y", "%B %Y",
 )  # fmt: skip
 COMPACT = "%Y%m%d"
 #: A first year for two-digit ones, to see whether such a format fits at all; it is never written into a draft.
