@@ -177,7 +177,7 @@ def test_a_row_that_was_corrected_by_mistake_is_named_with_what_there_is(shop: S
     assert "no correction '3' is in force; in force: none" in shop.refused("correct", "--undo", "3")
 
 
-def test_one_source_row_of_two_entities_needs_the_entity(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_source_row_of_two_entities_is_two_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shop = Shop(tmp_path, capsys)
     shop.path = tmp_path / "deals"
     pack = "pack: deals\nrelations: {side: {slots: {firm: text}}}\n"
@@ -186,10 +186,10 @@ def test_one_source_row_of_two_entities_needs_the_entity(tmp_path: Path, capsys:
     export(tmp_path, {"pack.yaml": pack, "map.yaml": f"source: x\nrows: [{', '.join(rows)}]\n"})
     export(tmp_path, {"deals.csv": "buyer,seller,firm\np,q,Acme\n"})
     shop.run("load", str(tmp_path / "deals.csv"), "--pack", str(tmp_path / "pack.yaml"))
-    assert "of several entities; name one with --entity: 'p', 'q'" in shop.refused(
-        "correct", "side/x/deals/1", "--reason", "x"
+    assert "side/x/deals/1 is a row of 'p', side/x/deals/1/2 is a row of 'q'" in shop.refused(
+        "correct", "side/x/deals/1", "--entity", "q", "--reason", "x"
     )
-    shop.run("correct", "side/x/deals/1", "--entity", "q", "--reason", "x")
+    shop.run("correct", "side/x/deals/1/2", "--entity", "q", "--reason", "x")
     acme = shop.ask(where("side.firm", "eq", "acme"))
     assert sets(acme) == {"matched": ["p"], "undetermined": ["q"]}
 

@@ -18,7 +18,7 @@ def correct(
     reason: Reason = None,
     entity: Annotated[
         str | None,
-        typer.Option("--entity", metavar="ID", help="Whose row, where one source row is a row of several entities."),
+        typer.Option("--entity", metavar="ID", help="Whose row it must be; of another, it is refused."),
     ] = None,
     undo: Annotated[
         str | None, typer.Option("--undo", metavar="ID|ROW", help="Take back a correction, by its number or its row.")

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 def receipt(
     store: Annotated[str, typer.Argument(metavar="STORE", help="The store's directory.")],
-    row: Annotated[str, typer.Argument(metavar="ROW", help="A row by its row_id: RELATION/SOURCE/TABLE/NUMBER.")],
+    row: Annotated[
+        str, typer.Argument(metavar="ROW", help="A row by its row_id: RELATION/SOURCE/TABLE/NUMBER, or longer.")
+    ],
     slot: Annotated[str, typer.Argument(metavar="SLOT", help="A slot of its relation.")],
     output: Annotated[Report, typer.Option("--format", help="How the receipt is written.")] = Report.TABLE,
 ) -> None:

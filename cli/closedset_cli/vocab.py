@@ -76,7 +76,8 @@ def place(
     ] = None,
     term: Annotated[str | None, typer.Argument(metavar="TERM", help="The term it means.", show_default=False)] = None,
     axis: Annotated[
-        str | None, typer.Option("--axis", metavar="AXIS", help="Which axis, where several have the term.")
+        str | None,
+        typer.Option("--axis", metavar="AXIS", help="Which axis, where several have the term, or the spelling."),
     ] = None,
     reason: Reason = None,
     undo: Annotated[
@@ -100,7 +101,7 @@ def place(
     who = amended.who(by)
     with progress.shown(f"placing in {store}"):
         if undo is not None:
-            done = amend.undo(store, Placement, undo, by=who, reason=reason or "")
+            done = amend.undo(store, Placement, undo, by=who, reason=reason or "", axis=axis)
         else:
             said, on = amended.all_given("closedset vocab place STORE SURFACE TERM", surface, term)
             done = amend.place(store, said, on, axis, by=who, reason=reason or "")

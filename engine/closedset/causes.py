@@ -236,4 +236,4 @@ def _likeness(one: Fact, other: Fact) -> int:
     if (one.source, one.table) != (other.source, other.table):
         return 0
     same = sum(1 for s, cell in one.whole.items() if cell is not None and other.whole.get(s) == cell)
-    return 2 * same + (one.place == other.place)
+    return 2 * same + ((one.place, one.entry) == (other.place, other.entry))

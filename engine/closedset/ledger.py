@@ -44,7 +44,8 @@ PRAGMA user_version = {VERSION};
 @dataclass(frozen=True)
 class Correction:
     """A row is retired. It is known by what its source states, not by its place: every row of `table` about
-    `entity_id` whose `columns` hold cells of this `digest` is meant, however a later load orders them."""
+    `entity_id` whose `columns` hold cells of this `digest` is meant, however a later load orders them. `reads` is what
+    the map entry that made it reads (none: every entry's row is meant)."""
 
     source: str
     relation: str
@@ -52,6 +53,7 @@ class Correction:
     entity_id: str
     columns: tuple[str, ...]
     digest: str
+    reads: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -141,9 +143,9 @@ def chain(into: Mapping[str, str], entity_id: str) -> list[str]:
 
 
 def digest(columns: Sequence[str], cells: Mapping[str, str | None]) -> str:
-    """A hash over the named columns' cells as written, whatever the order of the columns. An empty cell and no cell
-    are the same: which of the two it is hangs on the kind of file."""
-    said = json.dumps([[name, cells[name] or ""] for name in sorted(columns)], ensure_ascii=False)
+    """A hash over the named columns' cells as written, whatever the order of the columns. An empty cell, no cell and no
+    such column are the same: which of them it is hangs on the kind of file."""
+    said = json.dumps([[name, cells.get(name) or ""] for name in sorted(columns)], ensure_ascii=False)
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -272,7 +274,7 @@ def _fact(kind: str, said: dict[str, Any]) -> Fact | Undo:
     if kind == "undo":
         return Undo(**said)
     if kind == "correction":
-        said["columns"] = tuple(said["columns"])
+        said |= {key: tuple(said.get(key, ())) for key in ("columns", "reads")}
     return KINDS[kind](**said)
 
 

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from closedset import cells
+from closedset import cells, row_id
 from closedset.catalog import Catalog, SourceTable, kept_as
 from closedset.cells import Reading
 from closedset.execute import Run
 from closedset.fold import WHITE_SPACE
-from closedset.mapping import Cell, Rows
+from closedset.mapping import Cell
 from closedset.pack import PERIOD, Slot
 from closedset.vocabulary import Vocabulary
 
@@ -66,9 +66,7 @@ class Sources:
         self._catalog: Catalog = run.catalog
         self._tables = {(t.source, t.table): t for t in run.catalog.tables}
         self._mapped: dict[tuple[int, str], list[_Mapped]] = {}
-        self.entries: list[tuple[str, Rows]] = [
-            (source, rows) for source, mapping in run.catalog.maps.items() for rows in mapping.rows
-        ]
+        self.entries = row_id.entries(run.catalog.maps)
 
     def state(self, rows: Iterable[StoredRow]) -> list[StatedRow]:
         """Re-read the cells of some rows, one statement a table, and verify each slot against what is stored."""
@@ -95,8 +93,8 @@ class Sources:
         return tuple((column, held[kept_as(column)]) for column in table.columns)
 
     def _table(self, entry: int) -> SourceTable:
-        source, rows = self.entries[entry]
-        return self._tables[source, rows.table]
+        one = self.entries[entry]
+        return self._tables[one.source, one.rows.table]
 
     def _cells(self, cells_table: Cells, places: set[int]) -> dict[int, dict[str, Any]]:
         table = self._run.statement("search/cells.sql.j2", {"places": sorted(places)}, cells=cells_table)
@@ -107,19 +105,19 @@ class Sources:
         return {place: dict(zip(names, values, strict=True)) for place, *values in zip(at, *columns, strict=True)}
 
     def _stated(self, row: StoredRow, kept: dict[Cells, dict[int, dict[str, Any]]]) -> StatedRow:
-        source, rows = self.entries[row.entry]
+        entry = self.entries[row.entry]
         table = self._table(row.entry)
         slots = {one.name: self._slot(row, one, table, kept) for one in self._mapped_slots(row)}
-        entity_id = (kept[table.cells][row.place][kept_as(rows.entity)] or "").strip(WHITE_SPACE)
-        return StatedRow(row, f"{row.relation}/{source}/{rows.table}/{row.place + 1}", entity_id, slots)
+        entity_id = (kept[table.cells][row.place][kept_as(entry.rows.entity)] or "").strip(WHITE_SPACE)
+        return StatedRow(row, entry.row_id(row.place), entity_id, slots)
 
     def _mapped_slots(self, row: StoredRow) -> "list[_Mapped]":
         """The slots of a row's relation as its map entry reads them; worked out once an entry."""
         key = row.entry, row.relation
         if key not in self._mapped:
-            source, rows = self.entries[row.entry]
-            pack, mapped = self._catalog.pack, rows.cells()
-            null = self._catalog.maps[source].null
+            entry = self.entries[row.entry]
+            pack, mapped = self._catalog.pack, entry.rows.cells()
+            null = self._catalog.maps[entry.source].null
             self._mapped[key] = [
                 _Mapped(name, slot, mapped.get(name), pack.vocabulary(slot), null)
                 for name, slot in pack.relations[row.relation].askable().items()

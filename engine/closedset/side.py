@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from closedset import search
+from closedset import row_id, search
 from closedset.absence import Covering, covering
 from closedset.catalog import kept_as
 from closedset.execute import Run
@@ -34,6 +34,7 @@ class Fact:
 
     source: str
     table: str
+    entry: int
     place: int
     at: str
     cells: dict[str, str | None]
@@ -137,14 +138,16 @@ class Side:
         return {name: slot for name, slot in askable.items() if name in asked}
 
     def _fact(self, one: StatedRow, slots: dict[str, Slot], retired: bool, truth: bool | None) -> Fact:
-        _, source, table, _ = one.row_id.split("/")
+        named = row_id.parse(one.row_id)
+        assert named is not None
         receipts = {name: one.slots[name] for name in slots}
         first = next(iter(receipts.values()))
         return Fact(
-            source=source,
-            table=table,
+            source=named.source,
+            table=named.table,
+            entry=named.nth,
             place=one.row.place,
-            at=f"{first.file} row {first.row}" if first.file else f"{table} row {one.row.place + 1}",
+            at=f"{first.file} row {first.row}" if first.file else f"{named.table} row {one.row.place + 1}",
             cells={name: _written(r) for name, r in receipts.items()},
             means={name: self._means(name, slot, one.row.columns) for name, slot in slots.items()},
             whole={name: _written(r) for name, r in one.slots.items()},

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from closedset import row_id
 from closedset.cells import Reading
 from closedset.errors import RequestRefused
 from closedset.execute import Run
@@ -10,8 +11,6 @@ from closedset.matches import stored_row
 from closedset.pack import Slot
 from closedset.receipt import SlotReceipt, Sources
 from closedset.store import Generation
-
-_SHAPE = "write RELATION/SOURCE/TABLE/NUMBER, as the replies do under row_id"
 
 
 @dataclass(frozen=True)
@@ -31,40 +30,37 @@ class SourceRow:
     around: tuple[tuple[str, str | None], ...]
 
 
-def of(generation: Generation, row_id: str, slot: str) -> SourceRow:
-    """Re-read one cell. Refuses (RequestRefused) a row or a slot that the store does not hold, naming what it has."""
+def of(generation: Generation, row: str, slot: str) -> SourceRow:
+    """Re-read one cell of a row, by its row id. Refuses (RequestRefused) a row or a slot that the store does not hold,
+    naming what it has."""
     run = Run(generation)
-    relation, source, table, place = _parts(row_id)
-    pack = run.catalog.pack
+    asked = row_id.parse(row)
+    if asked is None:
+        raise RequestRefused("row_unknown", f"{row!r} is no row: write {row_id.SHAPE}")
+    relation, pack = asked.relation, run.catalog.pack
     _known("relation_unknown", f"pack {pack.pack} declares no relation", relation, pack.relations)
     askable = pack.relations[relation].askable()
     _known("slot_unknown", f"{relation} has no slot", slot, askable)
     sources = Sources(run)
-    entries = [
-        i for i, (s, rows) in enumerate(sources.entries) if (rows.relation, s, rows.table) == (relation, source, table)
-    ]
-    filled = [f"{r.relation}/{r.source}/{r.table}" for r in run.catalog.reports]
-    _known("row_unknown", "no load fills", f"{relation}/{source}/{table}", filled)
+    _known("row_unknown", "no load fills", asked.home, dict.fromkeys(e.home for e in sources.entries))
+    entries = {e.nth: e for e in sources.entries if e.home == asked.home}
+    entry = entries.get(asked.nth)
+    if entry is None:
+        ids = ", ".join(e.row_id(asked.place) for e in entries.values())
+        raise RequestRefused("row_unknown", f"{row}: the map makes no such row of a source row; it makes: {ids}")
+    at = {"place": asked.place}
     stored = run.catalog.relations[relation].table
-    for entry in entries:
-        found = run.statement("search/row.sql.j2", {"place": place - 1}, table=stored, entry=entry).to_pylist()
-        if found:
-            entity_id, name = found[0].pop("_entity_id"), found[0].pop("_name")
-            (stated,) = sources.state([stored_row(relation, found[0])])
-            receipt = stated.slots[slot]
-            around = sources.around(receipt)
-            means = _means(askable[slot], receipt.reading)
-            return SourceRow(stated.row_id, entity_id, name, slot, receipt, means, around)
-    rows = run.catalog.table(source, table).rows
-    why = "it names no entity (see: closedset rejects)" if 1 <= place <= rows else f"the table has rows 1 to {rows}"
-    raise RequestRefused("row_unknown", f"{row_id}: no such row of {relation}: {why}")
-
-
-def _parts(row_id: str) -> tuple[str, str, str, int]:
-    parts = row_id.split("/")
-    if len(parts) != 4 or not parts[3].isascii() or not parts[3].isdigit():
-        raise RequestRefused("row_unknown", f"{row_id!r} is no row: {_SHAPE}")
-    return parts[0], parts[1], parts[2], int(parts[3])
+    found = run.statement("search/row.sql.j2", at, table=stored, entry=entry.number).to_pylist()
+    if not found:
+        rows = run.catalog.table(asked.source, asked.table).rows
+        within = 0 <= asked.place < rows
+        why = "it names no entity (see: closedset rejects)" if within else f"the table has rows 1 to {rows}"
+        raise RequestRefused("row_unknown", f"{row}: no such row of {relation}: {why}")
+    entity_id, name = found[0].pop("_entity_id"), found[0].pop("_name")
+    (stated,) = sources.state([stored_row(relation, found[0])])
+    receipt = stated.slots[slot]
+    around, means = sources.around(receipt), _means(askable[slot], receipt.reading)
+    return SourceRow(stated.row_id, entity_id, name, slot, receipt, means, around)
 
 
 def _known(reason: str, fault: str, name: str, known: Any) -> None:

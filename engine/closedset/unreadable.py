@@ -70,7 +70,7 @@ def of(generation: Generation, source: str | None = None, limit: int | None = No
     found: list[tuple[str, list[str], pa.Table]] = []
     total = 0
     for relation, stored in catalog.relations.items():
-        mine = [i for i, (s, r) in enumerate(sources.entries) if r.relation == relation and source in (None, s)]
+        mine = [e.number for e in sources.entries if e.rows.relation == relation and source in (None, e.source)]
         reports = [r.slots for r in catalog.reports if r.relation == relation]
         slots = [n for n in stored.slots if any(s[n].unreadable.rows + s[n].reversed for s in reports if n in s)]
         if stored.table is not None and mine and slots:
@@ -85,7 +85,7 @@ def _cells(run: Run, sources: Sources, relation: str, slots: list[str], rows: pa
     askable = run.catalog.pack.relations[relation].askable()
     for batch in rows.to_batches(max_chunksize=_BATCH):
         for stated in sources.state([stored_row(relation, row) for row in batch.to_pylist()]):
-            cells = sources.entries[stated.row.entry][1].cells()
+            cells = sources.entries[stated.row.entry].rows.cells()
             for slot in slots:
                 one = stated.slots[slot]
                 if stated.row.columns[f"{slot}__unreadable"]:

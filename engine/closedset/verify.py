@@ -34,11 +34,12 @@ def sampled(path: str | Path, size: int, source: str | None = None) -> Verified:
         run, sources = Run(generation), Sources(Run(generation))
         cells, rows = 0, 0
         found = []
-        for entry, (of_source, one) in enumerate(sources.entries):
+        for entry in sources.entries:
+            one = entry.rows
             table = run.catalog.relations[one.relation].table
-            if source not in (None, of_source) or table is None:
+            if source not in (None, entry.source) or table is None:
                 continue
-            drawn = run.statement("verify/sample.sql.j2", table=table, entry=entry, size=size).to_pylist()
+            drawn = run.statement("verify/sample.sql.j2", table=table, entry=entry.number, size=size).to_pylist()
             stated = sources.state([stored_row(one.relation, row) for row in drawn])
             wrong = [f"{s.row_id}: {slot}" for s in stated for slot, r in s.slots.items() if not r.byte_verified]
             cells += sum(len(s.slots) for s in stated)

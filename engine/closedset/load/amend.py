@@ -48,8 +48,8 @@ class Amended:
 
 
 def correct(path: str | Path, row_id: str, *, by: str, reason: str, entity_id: str | None = None) -> Amended:
-    """Retire the row that a reply calls `row_id`; `entity_id` where one source row is a row of several entities."""
-    return _amend(path, lambda held, _: correction.meant(held, row_id, entity_id), by, reason)
+    """Retire the row that a reply calls `row_id`; with `entity_id`, only if it is a row of that entity."""
+    return _amend(path, lambda held, state: correction.meant(held, state, row_id, entity_id), by, reason)
 
 
 def unite(path: str | Path, entity_id: str, into: str, *, by: str, reason: str) -> Amended:
@@ -75,39 +75,65 @@ def place(path: str | Path, surface: str, term: str, axis: str | None = None, *,
     return _amend(path, lambda held, state: placement.meant(held, state, surface, term, axis), by, reason)
 
 
-def undo(path: str | Path, kind: type[Fact], which: str, *, by: str, reason: str = "") -> Amended:
+def undo(
+    path: str | Path, kind: type[Fact], which: str, *, by: str, reason: str = "", axis: str | None = None
+) -> Amended:
     """Take back what is in force: a correction by its number or row, a merge by its first id, an operator's coverage
-    by its number, a placed spelling by itself."""
-    wanted = _told(kind, which)
+    by its number, a placed spelling by itself, and by its axis where it is placed on several.
+
+    Refuses (LedgerRefused) what names nothing in force, or more than one thing, with what is.
+    """
+    name = next(name for name, one in ledger.KINDS.items() if one is kind)
 
     def meant(held: Generation, state: State) -> Undo | Event[Fact]:
-        said = correction.meant(held, which, None) if kind is Correction and "/" in which else None
-        for events, gone in ((state.events, False), (reversed(state.undone), True)):
-            for event in events:
-                if isinstance(event.fact, kind) and (event.fact == said or wanted(event)):
-                    return event if gone else Undo(event.id)
-        name = next(name for name, one in ledger.KINDS.items() if one is kind)
+        def told(events: tuple[Event[Fact], ...]) -> list[Event[Fact]]:
+            mine = [e for e in events if isinstance(e.fact, kind)]
+            if kind is Correction and "/" in which:
+                return correction.about(held, which, mine)
+            return [e for e in mine if _told(e, which, axis)]
+
+        found = told(state.events)
+        if len(found) > 1:
+            several = "; ".join(f"{name} {e.id}: {_name(e)}" for e in found)
+            raise LedgerRefused(f"{which!r} is in force more than once; say which, {_APART[kind]} ({several})")
+        if found:
+            return Undo(found[0].id)
+        gone = told(state.undone)
+        if gone:
+            return gone[-1]
         in_force = ", ".join(_name(e) for e in state.events if isinstance(e.fact, kind))
-        raise LedgerRefused(f"no {name} {which!r} is in force; in force: {in_force or 'none'}")
+        on = f" on axis {axis}" if axis else ""
+        raise LedgerRefused(f"no {name} {which!r}{on} is in force; in force: {in_force or 'none'}")
 
     return _amend(path, meant, by, reason)
 
 
-def _told(kind: type[Fact], which: str) -> Callable[[Event[Fact]], bool]:
-    """Whether an event of a kind is the one a person means."""
-    if kind is Merge:
-        return lambda e: isinstance(e.fact, Merge) and e.fact.entity_id == which
-    if kind is Placement:
-        return lambda e: isinstance(e.fact, Placement) and fold(e.fact.surface) == fold(which)
-    return lambda e: str(e.id) == which
+#: By what two events of a kind are told apart that go by one name.
+_APART: dict[type[Fact], str] = {
+    Correction: "by its number",
+    Merge: "by its first id",
+    Looked: "by its number",
+    Placement: "with --axis",
+}
+
+
+def _told(event: Event[Fact], which: str, axis: str | None) -> bool:
+    """Whether an event is the one a person means."""
+    match event.fact:
+        case Merge(entity_id=one):
+            return one == which
+        case Placement(surface=one, axis=on):
+            return fold(one) == fold(which) and axis in (None, on)
+        case _:
+            return str(event.id) == which
 
 
 def _name(event: Event[Fact]) -> str:
     match event.fact:
         case Merge(entity_id=one):
             return repr(one)
-        case Placement(surface=one):
-            return repr(one)
+        case Placement(surface=one, axis=on, term=term):
+            return f"{one!r} is {term} on axis {on}"
         case _:
             return str(event.id)
 

@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from closedset import decimals, progress, yaml_file
+from closedset import decimals, progress, row_id, yaml_file
 from closedset.catalog import (
     Catalog,
     Placed,
@@ -133,8 +133,7 @@ def build(
 
 
 def _entries(maps: dict[str, Map], by_name: dict[tuple[str, str], SourceTable]) -> list[MapEntry]:
-    listed = [(source, rows) for source, mapping in maps.items() for rows in mapping.rows]
-    return [MapEntry(i, source, rows, by_name[source, rows.table]) for i, (source, rows) in enumerate(listed)]
+    return [MapEntry(one, by_name[one.source, one.rows.table]) for one in row_id.entries(maps)]
 
 
 def _refuse_unknown_columns(maps: dict[str, Map], by_name: dict[tuple[str, str], SourceTable]) -> None:

@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import duckdb
 import pyarrow as pa
@@ -9,75 +10,124 @@ import pyarrow as pa
 from closedset.catalog import kept_as
 from closedset.errors import LedgerRefused
 from closedset.fold import WHITE_SPACE
-from closedset.ledger import Correction, Event, State, digest
+from closedset.ledger import Correction, Event, Fact, State, digest
 from closedset.load.force import Force
 from closedset.load.lost import MapEntry
 from closedset.load.read.part import nearest
 from closedset.render import quoted, render
+from closedset.row_id import SHAPE, Entry, entries, parse
 from closedset.store import Generation
 
 _SHOWN = 3
 
 
-def meant(held: Generation, row_id: str, entity_id: str | None) -> Correction:
-    """The correction of the row that a reply calls `row_id`: relation, source, table, place from 1. `entity_id` says
-    whose, where one source row is a row of several entities. Refuses (LedgerRefused) what is no such row."""
-    catalog = held.catalog
-    parts = row_id.split("/")
-    if len(parts) != 4 or not (parts[3].isascii() and parts[3].isdigit()):
-        raise LedgerRefused(
-            f"{row_id!r} is no row: write RELATION/SOURCE/TABLE/NUMBER, as `row_id` in a full reply (--format json)"
-        )
-    relation, source, name, number = parts
-    place = int(number) - 1
-    listed = [(s, rows) for s, mapping in catalog.maps.items() for rows in mapping.rows]
-    mine = {i: rows for i, (s, rows) in enumerate(listed) if (rows.relation, s, rows.table) == (relation, source, name)}
-    if not mine:
-        known = dict.fromkeys(f"{rows.relation}/{s}/{rows.table}" for s, rows in listed)
-        home = f"{relation}/{source}/{name}"
-        raise LedgerRefused(
-            f"{row_id!r}: no rows of {home}{nearest(home, list(known))} (there are: {', '.join(known)})"
-        )
-    table = catalog.table(source, name)
-    cursor = held.cursor()
-    sql = f"SELECT DISTINCT _map FROM {quoted(catalog.relations[relation].table or '')} WHERE _row = ? AND _map IN "
-    entries = cursor.execute(f"{sql} ({', '.join(map(str, mine))})", [place]).fetchall()
-    if not entries:
-        raise LedgerRefused(f"{row_id!r}: {relation} holds no such row; table {name} has {table.rows} rows")
-    found = cursor.execute(render("search/cells.sql.j2", cells=table.cells), {"places": [place]})
-    kept = found.fetchall()
-    table.refuse_lost([place], [row[0] for row in kept])
-    cells = dict(zip([d[0] for d in found.description or ()], kept[0], strict=True))
-    owners = sorted({(cells[kept_as(mine[entry].entity)] or "").strip(WHITE_SPACE) for (entry,) in entries})
-    wanted = [o for o in owners if entity_id is None or o == entity_id.strip(WHITE_SPACE)]
-    if len(wanted) != 1:
-        fault = "is a row of several entities" if entity_id is None else f"is no row of {entity_id!r}"
-        raise LedgerRefused(f"{row_id!r} {fault}; name one with --entity: {', '.join(map(repr, owners))}")
-    columns = tuple(sorted(table.columns))
+@dataclass(frozen=True)
+class _Row:
+    """A row that the store holds: the entry that makes it, whose it is, and its source row's cells by column."""
+
+    entry: Entry
+    entity_id: str
+    cells: Mapping[str, str | None]
+
+
+def meant(held: Generation, state: State, row: str, entity_id: str | None) -> Correction | Event[Fact]:
+    """The correction of the row that a reply calls `row`, or the event in force that retires it already.
+
+    Refuses (LedgerRefused) what is no such row, and one that is not of `entity_id`, where that is given.
+    """
+    found = _found(held, row, entity_id)
+    known = next(iter(_about(held, found, state.events)), None)
+    if known is not None:
+        return known
+    rows, columns = found.entry.rows, tuple(sorted(found.cells))
     return Correction(
-        source=source, relation=relation, table=name, entity_id=wanted[0],
-        columns=columns, digest=digest(columns, {c: cells[kept_as(c)] for c in columns}),
+        source=found.entry.source, relation=rows.relation, table=rows.table, entity_id=found.entity_id,
+        columns=columns, digest=digest(columns, found.cells), reads=found.entry.reads(),
     )  # fmt: skip
 
 
+def about(held: Generation, row: str, events: Sequence[Event[Fact]]) -> list[Event[Fact]]:
+    """The corrections among some events that are about the row that a reply calls `row`. Refuses as `meant` does."""
+    return _about(held, _found(held, row, None), events)
+
+
+def _about(held: Generation, row: _Row, events: Sequence[Event[Fact]]) -> list[Event[Fact]]:
+    listed = entries(held.catalog.maps)
+    return [
+        e
+        for e in events
+        if isinstance(e.fact, Correction)
+        and e.fact.entity_id == row.entity_id
+        and row.entry.number in _made_by(e.fact, listed)
+        and digest(e.fact.columns, row.cells) == e.fact.digest
+    ]
+
+
+def _made_by(said: Correction, listed: Sequence[Entry]) -> set[int]:
+    """The map entries whose rows a correction is about: those that read what the row's did; else those that read more;
+    else all of that table and relation, since which of them took its place cannot be known."""
+    home = f"{said.relation}/{said.source}/{said.table}"
+    reads = {e.number: e.reads() for e in listed if e.home == home}
+    same = {number for number, one in reads.items() if one == said.reads}
+    more = {number for number, one in reads.items() if set(one) >= set(said.reads)}
+    return same or more or set(reads)
+
+
+def _found(held: Generation, row: str, entity_id: str | None) -> _Row:
+    catalog = held.catalog
+    asked = parse(row)
+    if asked is None:
+        raise LedgerRefused(f"{row!r} is no row: write {SHAPE} (--format json)")
+    listed = entries(catalog.maps)
+    mine = {e.nth: e for e in listed if e.home == asked.home}
+    if not mine:
+        known = list(dict.fromkeys(e.home for e in listed))
+        raise LedgerRefused(
+            f"{row!r}: no rows of {asked.home}{nearest(asked.home, known)} (there are: {', '.join(known)})"
+        )
+    table, cursor = catalog.table(asked.source, asked.table), held.cursor()
+    sql = f"SELECT DISTINCT _map FROM {quoted(catalog.relations[asked.relation].table or '')} WHERE _row = ?"
+    made = {number for (number,) in cursor.execute(sql, [asked.place]).fetchall()}
+    beside = [e for e in mine.values() if e.number in made]
+    entry = next((e for e in beside if e.nth == asked.nth), None)
+    if entry is None:
+        others = ", ".join(e.row_id(asked.place) for e in beside)
+        there = f"of that source row there are: {others}" if others else f"table {table.table} has {table.rows} rows"
+        raise LedgerRefused(f"{row!r}: {asked.relation} holds no such row; {there}")
+    found = cursor.execute(render("search/cells.sql.j2", cells=table.cells), {"places": [asked.place]})
+    kept = found.fetchall()
+    table.refuse_lost([asked.place], [row[0] for row in kept])
+    cells = dict(zip([d[0] for d in found.description or ()], kept[0], strict=True))
+
+    def owner(of: Entry) -> str:
+        return (cells[kept_as(of.rows.entity)] or "").strip(WHITE_SPACE)
+
+    if entity_id is not None and owner(entry) != entity_id.strip(WHITE_SPACE):
+        said = ", ".join(f"{e.row_id(asked.place)} is a row of {owner(e)!r}" for e in beside)
+        raise LedgerRefused(f"{row!r} is no row of {entity_id!r}: {said}")
+    return _Row(entry, owner(entry), {column: cells[kept_as(column)] for column in table.columns})
+
+
 def retire(
-    con: duckdb.DuckDBPyConnection, tables: Mapping[str, str], entries: Sequence[MapEntry], state: State, force: Force
+    con: duckdb.DuckDBPyConnection, tables: Mapping[str, str], loaded: Sequence[MapEntry], state: State, force: Force
 ) -> Counter[str]:
     """Mark the retired rows of each relation in a column of their own, and count them by relation; a relation
     without any has no such column. Takes the relations' tables by name."""
     held: dict[int, list[str]] = defaultdict(list)
     retired: Counter[str] = Counter()
     events = state.of(Correction)
+    listed = [entry.said for entry in loaded]
+    made_by = {event.id: _made_by(event.fact, listed) for event in events}
     for relation, table in tables.items():
         places = [
             (entry, place, about)
-            for entry in entries
+            for entry in loaded
             if entry.rows.relation == relation
-            for place, about in _places(con, entry, events).items()
+            for place, about in _places(con, entry, [e for e in events if entry.number in made_by[e.id]]).items()
         ]
         for entry, place, about in places:
             for event_id in about:
-                held[event_id].append(f"{relation}/{entry.source}/{entry.rows.table}/{place + 1}")
+                held[event_id].append(entry.said.row_id(place))
         if places:
             _mark(con, table, [(entry.number, place) for entry, place, _ in places])
             retired[relation] = len(places)
@@ -94,20 +144,14 @@ def _places(
     con: duckdb.DuckDBPyConnection, entry: MapEntry, events: Sequence[Event[Correction]]
 ) -> dict[int, list[int]]:
     """The places of an entry's rows that some corrections are about, each with the corrections' ids."""
-    home = (entry.source, entry.rows.relation, entry.rows.table)
-    named_here = set(entry.table.columns)
-    events = [
-        e
-        for e in events
-        if (e.fact.source, e.fact.relation, e.fact.table) == home and named_here.issuperset(e.fact.columns)
-    ]
     if not events:
         return {}
     wanted: dict[str, dict[tuple[str, ...], dict[str, list[int]]]] = {}
     for event in events:
         by_columns = wanted.setdefault(event.fact.entity_id, {})
         by_columns.setdefault(event.fact.columns, {}).setdefault(event.fact.digest, []).append(event.id)
-    columns = sorted({column for event in events for column in event.fact.columns})
+    named = {column for event in events for column in event.fact.columns}
+    columns = [column for column in entry.table.columns if column in named]
     con.register("corrected", pa.table({"entity_id": pa.array(wanted, pa.string())}))
     sql = render(
         "load/corrected.sql.j2",
@@ -118,7 +162,7 @@ def _places(
     found: dict[int, list[int]] = {}
     for place, entity_id, *texts in rows:
         cells = dict(zip(columns, texts, strict=True))
-        about = [e for named, known in wanted[entity_id].items() for e in known.get(digest(named, cells), ())]
+        about = [e for given, known in wanted[entity_id].items() for e in known.get(digest(given, cells), ())]
         if about:
             found[place] = about
     return found

@@ -12,19 +12,30 @@ from closedset.load.read.part import Unread
 from closedset.mapping import Map, Rows
 from closedset.pack import Pack
 from closedset.render import quoted
+from closedset.row_id import Entry
 
 _LISTED = 50
 
 
 @dataclass
 class MapEntry:
-    """One `rows` entry of a map by its number in the generation, with its table and, once read, its slots."""
+    """One `rows` entry of a map with its table and, once read, its slots."""
 
-    number: int
-    source: str
-    rows: Rows
+    said: Entry
     table: SourceTable
     mapped: dict[str, Mapped] = field(default_factory=dict)
+
+    @property
+    def number(self) -> int:
+        return self.said.number
+
+    @property
+    def source(self) -> str:
+        return self.said.source
+
+    @property
+    def rows(self) -> Rows:
+        return self.said.rows
 
 
 def withhold(

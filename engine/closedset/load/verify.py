@@ -8,12 +8,13 @@ from typing import Any
 
 import duckdb
 
-from closedset import ledger, progress, store
+from closedset import ledger, progress, row_id, store
 from closedset.catalog import Catalog, SourceTable, kept_as
 from closedset.errors import StoreDamaged
 from closedset.load import build
 from closedset.load.read import Unread
 from closedset.render import quoted, render
+from closedset.row_id import Entry
 
 _SHOWN = 5
 #: What the catalog says of the generation itself, and not of what is in it.
@@ -110,10 +111,10 @@ def _derived(
     if source is None:
         yield from _figures(catalog, again)
         yield from _tables(con)
-    entries = [(s, rows) for s, mapping in catalog.maps.items() for rows in mapping.rows]
+    entries = row_id.entries(catalog.maps)
     for relation, stored in catalog.relations.items():
         if stored.table is not None:
-            mine = [i for i, (s, rows) in enumerate(entries) if rows.relation == relation and source in (None, s)]
+            mine = [e.number for e in entries if e.rows.relation == relation and source in (None, e.source)]
             if mine:
                 yield from _rows(con, relation, stored.table, mine, entries)
 
@@ -155,7 +156,7 @@ def _tables(con: duckdb.DuckDBPyConnection) -> Iterator[Difference]:
 
 
 def _rows(
-    con: duckdb.DuckDBPyConnection, relation: str, table: str, mine: list[int], entries: list[tuple[str, Any]]
+    con: duckdb.DuckDBPyConnection, relation: str, table: str, mine: list[int], entries: list[Entry]
 ) -> Iterator[Difference]:
     progress.step(f"relation {relation}: row by row")
     stored, derived = (_HELD, "main", table), ("main", table)
@@ -169,9 +170,8 @@ def _rows(
     sql = render("verify/places.sql.j2", stored=stored, derived=derived, columns=columns, entries=mine)
     examples = []
     for entry, place, *differ in con.execute(sql, {"limit": _SHOWN}).fetchall():
-        of_source, rows = entries[entry]
         named = [c for c, other in zip(columns, differ, strict=True) if other]
-        examples.append(f"{relation}/{of_source}/{rows.table}/{place + 1}: {', '.join(named)}")
+        examples.append(f"{entries[entry].row_id(place)}: {', '.join(named)}")
     yield Difference(f"{relation}: rows that its cells do not bear out", count, tuple(examples))
 
 
