@@ -178,11 +178,9 @@ def _alone(run: Run, scan: Scan, indices: Sequence[int]) -> dict[int, Rows]:
         table=scan.table, tests=[t for t in tests if t["index"] in indices], retired=scan.retired,
         last=width(run.universe) - 1,
     )  # fmt: skip
-    return {
-        row["index"]: Rows(
-            EntitySet.of_bytes(row["holding"], run.universe),
-            EntitySet.of_bytes(row["unknown"], run.universe),
-            rows=row["held"],
-        )
-        for row in table.to_pylist()
-    }
+    held = {(row["index"], row["truth"]): row for row in table.to_pylist()}
+
+    def entities(index: int, truth: bool | None) -> EntitySet:
+        return EntitySet.of_bytes(held.get((index, truth), {}).get("entities"), run.universe)
+
+    return {i: Rows(entities(i, True), entities(i, None), rows=held.get((i, True), {}).get("held", 0)) for i in indices}

@@ -1,6 +1,7 @@
 """The term index of a relation: for each term of a slot the entities that hold a row with it, as a bitmap in pieces."""
 
 import duckdb
+import pyarrow as pa
 
 from closedset.catalog import SlotColumns, TermRows
 from closedset.entity_set import width
@@ -40,14 +41,24 @@ def build(
     for slot in chosen:
         slots[slot].terms = {}
     counts = con.execute('SELECT slot, code, "rows", undated FROM term_rows ORDER BY slot, code').fetchall()
-    for entry, (slot, code, held, undated) in enumerate(counts):
-        terms = slots[slot].terms
-        assert terms is not None
-        terms[code] = TermRows(entry=entry, rows=held, undated=undated)
     table = f"terms_{name}"
     # Its pieces are dense, and compressing them costs a search more than reading them.
     con.execute(
         f"CREATE TABLE {quoted(table)} (entry INTEGER, part INTEGER, entities BLOB USING COMPRESSION uncompressed)"
     ).fetchall()
-    con.execute(render("load/term_index.sql.j2", table=table, piece=_PIECE)).fetchall()
+    for entry, (slot, code, held, undated) in enumerate(counts):
+        terms = slots[slot].terms
+        assert terms is not None
+        terms[code] = TermRows(entry=entry, rows=held, undated=undated)
+        _write(con, table, entry, slot, code)
     con.execute("DROP TABLE term_rows").fetchall()
+
+
+def _write(con: duckdb.DuckDBPyConnection, table: str, entry: int, slot: str, code: int) -> None:
+    """Cut one bitmap outside DuckDB: a statement that cuts it holds it once for every piece."""
+    sql = "SELECT entities::BLOB FROM term_rows WHERE slot = ? AND code = ?"
+    ((bitmap,),) = con.execute(sql, [slot, code]).fetchall()
+    pieces = [bitmap[at : at + _PIECE] for at in range(0, len(bitmap), _PIECE)]
+    con.register("term_pieces", pa.table({"part": range(len(pieces)), "entities": pa.array(pieces, pa.binary())}))
+    con.execute(render("load/term_index.sql.j2", table=table), {"entry": entry}).fetchall()
+    con.unregister("term_pieces")
