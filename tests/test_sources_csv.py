@@ -248,6 +248,40 @@ def test_a_lacking_column_whose_emptiness_says_something_is_refused(
     assert not (tmp_path / "store").exists()
 
 
+@pytest.mark.parametrize(
+    ("select", "refused"),
+    [
+        ("SELECT id FROM t WHERE Title IS NULL", "tables.v reads it"),
+        ('SELECT id FROM t AS x WHERE x."TITLE" IS NULL', "tables.v reads it"),
+        ("SELECT id FROM u ANTI JOIN t USING (title)", "tables.v reads it"),
+        ("SELECT id FROM t WHERE COALESCE(COLUMNS('tit.*'), '') = ''", "may read every column"),
+        ("SELECT min(COLUMNS(*)) FROM t", "may read every column"),
+        ("SELECT id FROM t NATURAL JOIN u", "may read every column"),
+        ("SELECT a AS id FROM t AS x(a, b, c, d) WHERE b IS NULL", "may read every column"),
+        ("WITH x(id, b, c, d) AS (SELECT * FROM t) SELECT id FROM x WHERE b IS NULL", "may read every column"),
+        ("SELECT id FROM (SELECT * FROM u UNION ALL SELECT * FROM t)", "may read every column"),
+        ("SELECT id FROM (SELECT * RENAME (f AS title) FROM t)", "may read every column"),
+        ("SELECT id FROM t WHERE hash(t) > 0", "may read every column"),
+        ("SELECT id FROM t WHERE hash(t.*) > 0", "may read every column"),
+        ("SELECT * FROM t", None),
+        ("SELECT x.* EXCLUDE (f) FROM t AS x", None),
+        ("SELECT id, count(*) AS n FROM t GROUP BY id", None),
+        ("SELECT a.id FROM t AS a JOIN u AS b ON a.id = b.id", None),
+    ],
+)
+def test_a_select_reads_a_column_in_whatever_case_and_way_it_names_it(
+    select: str, refused: str | None, tmp_path: Path
+) -> None:
+    files: dict[str, str | bytes] = {"a.csv": "id,title,f,u\ne1,x,2020,2021\n", "b.csv": "id,f,u\ne2,2020,2021\n"}
+    files["u.csv"] = "id,title,f,u\ne1,x,2020,2021\n"
+    mapping = {"files": {"t": ["a.csv", "b.csv"]}, "tables": {"v": select}, "rows": [rows(table="v") | {"slots": {}}]}
+    if refused is None:
+        load(tmp_path, files, mapping)
+        return
+    with pytest.raises(LoadRefused, match=rf"b\.csv: has no column 'title', .*{refused}"):
+        load(tmp_path, files, mapping)
+
+
 def test_two_spellings_of_one_column_are_refused(tmp_path: Path) -> None:
     with pytest.raises(LoadRefused, match=r"b\.csv:1: column 'ID' is called 'id'"):
         load(tmp_path, {"a.csv": "id,outcome,by\n", "b.csv": "ID,outcome,by\n"}, {"files": {"t": "*.csv"}})

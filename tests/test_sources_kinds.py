@@ -373,17 +373,67 @@ def test_a_json_file_that_is_not_whole_is_refused_by_line(text: str | bytes, sai
     assert not (tmp_path / "store").exists()
 
 
-def test_an_object_without_a_key_has_an_empty_cell_in_whatever_order_of_parts(tmp_path: Path) -> None:
+ROLE_FROM = rows("held_role") | {"slots": {"title": "title"}, "period": ["f", "u"]}
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl"])
+def test_a_key_that_some_objects_of_a_part_lack_is_an_empty_cell_in_whatever_order_of_parts(
+    suffix: str, tmp_path: Path
+) -> None:
     held = {"id": "e1", "title": "x", "f": "2020"}
-    mapping = {
-        "files": {"t": "*.json"},
-        "rows": [rows("held_role") | {"slots": {"title": "title"}, "period": ["f", "u"]}],
-    }
-    for i, (one, other) in enumerate((("a", "b"), ("b", "a"))):
-        files = {f"{one}.json": json.dumps([held]), f"{other}.json": json.dumps([{**held, "id": "e2", "u": "2021"}])}
-        done = load(tmp_path / str(i), dict(files), mapping)
+    first, second = [held, {**held, "id": "e3", "u": "2022"}], [{**held, "id": "e2", "u": "2021"}]
+    for i, names in enumerate(("ab", "ba")):
+        files: dict[str, str | bytes] = {
+            f"{name}.{suffix}": written(suffix, part) for name, part in zip(names, (first, second), strict=True)
+        }
+        done = load(tmp_path / str(i), files, {"files": {"t": f"*.{suffix}"}, "rows": [ROLE_FROM]})
         assert done.catalog.tables[0].notes == []
-        assert sorted(row[0] or "" for row in kept(tmp_path / str(i))) == ["e1", "e2"]
+        assert sorted(row[0] or "" for row in kept(tmp_path / str(i))) == ["e1", "e2", "e3"]
+
+
+def written(suffix: str, objects: list[dict[str, Any]]) -> str:
+    return json.dumps(objects) if suffix == "json" else "".join(json.dumps(one) + "\n" for one in objects)
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl"])
+@pytest.mark.parametrize(
+    ("mapping", "key", "said"),
+    [
+        ({"rows": [ROLE_FROM]}, "u", "still open"),
+        ({"rows": [rows() | {"slots": {"by": {"column": "u", "absent": "nobody"}}}]}, "u", "means 'nobody'"),
+        (
+            {"rows": [rows(table="v") | {"slots": {}}], "tables": {"v": "SELECT id FROM t WHERE U IS NULL"}},
+            "u",
+            "tables.v reads it",
+        ),
+        ({"rows": [ROLE_FROM | {"period": ["f", "at.u"]}]}, "at.u", "still open"),
+    ],
+)
+def test_a_key_that_no_object_of_a_part_has_is_a_column_it_lacks(
+    suffix: str, mapping: dict[str, Any], key: str, said: str, tmp_path: Path
+) -> None:
+    """A renamed key would read as still open; where it is only left out, the map says so."""
+    held = {"id": "e1", "title": "x", "f": "2020", "u": "2021", "at": {"u": "2021"}}
+    renamed = {"id": "e2", "title": "x", "f": "2020", "ended": "2021", "at": {"ended": "2021"}}
+    files: dict[str, str | bytes] = {f"a.{suffix}": written(suffix, [held]), f"b.{suffix}": written(suffix, [renamed])}
+    refusal = rf"b\.{suffix}: none of its objects has the key '{key}'.*{said}.*columns: \["
+    with pytest.raises(LoadRefused, match=refusal):
+        load(tmp_path, files, {"files": {"t": f"*.{suffix}"}, **mapping})
+    assert not (tmp_path / "store").exists()
+    load(tmp_path, files, {"files": {"t": {"file": f"*.{suffix}", "columns": [key]}}, **mapping})
+    if mapping["rows"] == [ROLE_FROM]:
+        asked = ask("title", "eq", "x", "held_role", as_of="2024-01")
+        assert verdicts(tmp_path, asked) == {"e1": "none", "e2": "matched"}
+
+
+def test_a_key_that_a_part_lacks_is_said_and_a_part_without_a_row_lacks_none(tmp_path: Path) -> None:
+    whole = {"id": "e1", "outcome": "passed", "by": "x"}
+    files: dict[str, str | bytes] = {"a.json": json.dumps([whole]), "b.json": '[{"id": "e2"}]', "c.json": "[]"}
+    done = load(tmp_path, files, {"files": {"t": "*.json"}})
+    assert done.catalog.tables[0].notes == [
+        "t: b.json has no column 'outcome', 'by', which other parts have: not recorded in its rows"
+    ]
+    assert verdicts(tmp_path) == {"e1": "matched", "e2": "undetermined"}
 
 
 def test_an_export_without_a_row_covers_whom_it_lists(tmp_path: Path) -> None:

@@ -96,12 +96,13 @@ def _chosen(found: Sequence[Part], aside: list[Aside]) -> list[tuple[str, list[P
     for called, members in by_stem.items():
         names = tuple(part.path.name for part in members)
         try:
-            read.choose("t", Map(source=_SOURCE, files={"t": TableFiles(file=names)}), members, ())
+            once = read.choose("t", Map(source=_SOURCE, files={"t": TableFiles(file=names)}), members, ())
         except LoadRefused:
             why = f"{' and '.join(names)} have one name, and may hold other rows; give only one of them"
             aside += [Aside(part.place, why) for part in members]
             continue
-        chosen.append((called, members))
+        paths = {part.path for part in once}
+        chosen.append((called, [part for part in members if part.path in paths]))
     return sorted(chosen, key=lambda one: (one[0], [part.place for part in one[1]]))
 
 

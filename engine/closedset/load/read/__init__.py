@@ -135,13 +135,10 @@ def read(
             )
         )  # fmt: skip
     if not kept.columns:
-        raise LoadRefused(
-            f"table {table}: {', '.join(r.path for r in records)} holds no row, and so names no column; declare its "
-            "`columns` under `files` in the map"
-        )
+        raise LoadRefused(f"table {table}: {_no_row(parts, records, unread)}")
     for part, record, names in zip(parts, records, had, strict=True):
-        # An object without a key is how JSON writes an empty cell: its file lacks nothing.
-        if part.kind not in ("json", "jsonl"):
+        # An object without a key is how JSON writes an empty cell; a key that none of them has is another thing.
+        if record.rows > record.unreadable or part.kind not in ("json", "jsonl"):
             record.lacks = [c for c in kept.columns if c not in names]
     return (
         SourceTable(
@@ -150,6 +147,16 @@ def read(
         ),
         unread,
     )  # fmt: skip
+
+
+def _no_row(parts: Sequence[Part], records: Sequence[SourceFile], unread: Sequence[Unread]) -> str:
+    """What to say of files that name no column."""
+    if unread:
+        first = unread[0]
+        place = next((part.place for part in parts if part.name == first.file), first.file)
+        return f"no line is a row; {place}:{first.line}: {first.fault}"
+    places = ", ".join(record.path for record in records)
+    return f"{places} holds no row, and so names no column; declare its `columns` under `files` in the map"
 
 
 def _drift(table: str, records: Sequence[SourceFile]) -> list[str]:

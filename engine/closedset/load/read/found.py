@@ -1,7 +1,7 @@
 """Finding an export: the files, table folders and databases that were given, and which of them hold a table."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from glob import glob
@@ -25,7 +25,8 @@ _MAGIC = ((0, b"SQLite format 3\0", "sqlite"), (8, b"DUCK", "duckdb"))
 
 
 def found(paths: Sequence[str | Path]) -> list[Part]:
-    """Everything readable under the given folders, files and globs, sorted. Refuses a path that is nothing."""
+    """Everything readable under the given folders, files and globs, sorted; once, however often and in whatever
+    spelling it is given. Refuses a path that is nothing."""
     parts: dict[tuple[str, Path], Part] = {}
     for given in paths:
         scheme, colon, _ = str(given).partition("://")
@@ -34,10 +35,9 @@ def found(paths: Sequence[str | Path]) -> list[Part]:
             if scheme not in postgres.SCHEMES:
                 raise LoadRefused(f"{scheme}://…: no kind of server closedset reads; it reads postgresql://…")
             taken = [_server(str(given))]
-        elif path.is_dir() and (kind := lake.kind(path)):
-            taken = [Part(kind, path)]
-        elif path.is_dir():
-            taken = [part for one in path.iterdir() if (part := _part(one))]
+        elif (inside := _inside(path)) is not None:
+            kind = _lake(path)
+            taken = [Part(kind, path)] if kind else [part for one in inside if (part := _part(one))]
         elif path.is_file():
             part = _part(path)
             if part is None:
@@ -47,8 +47,30 @@ def found(paths: Sequence[str | Path]) -> list[Part]:
             taken = [part for one in glob(str(given), recursive=True) if (part := _part(Path(one)))]
             if not taken:
                 raise LoadRefused(f"{given}: no such file or folder, and no file matches it")
-        parts.update(((part.server, part.path), part) for part in taken)
-    return [parts[key] for key in sorted(parts)]
+        for part in taken:
+            key = (part.server, part.path if part.server else _one_place(part.path))
+            parts[key] = min(part, parts.get(key, part), key=lambda one: (len(str(one.path)), str(one.path)))
+    return sorted(parts.values(), key=lambda part: (part.server, part.path))
+
+
+def _one_place(path: Path) -> Path:
+    """Where a path leads; a file that is a link keeps its own name, by which a table may be found."""
+    return path.parent.resolve() / path.name if path.name not in ("", "..") else path.resolve()
+
+
+def _inside(path: Path) -> list[Path] | None:
+    """What lies in a folder; None where the path is none. Refuses a folder that cannot be listed."""
+    try:
+        return list(path.iterdir()) if path.is_dir() else None
+    except OSError as error:
+        raise LoadRefused(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _lake(path: Path) -> str | None:
+    try:
+        return lake.kind(path)
+    except OSError:
+        return None
 
 
 def _server(uri: str) -> Part:
@@ -57,15 +79,19 @@ def _server(uri: str) -> Part:
 
 
 def _part(path: Path) -> Part | None:
-    """What lies at a path, or None where it is no export."""
-    if path.is_dir():
-        kind = lake.kind(path)
-    else:
-        kind = kinds.kind_of(path.name) if path.is_file() else None
-        if kind == "database":
-            with path.open("rb") as stream:
-                start = stream.read(32)
-            kind = next((kind for at, magic, kind in _MAGIC if start[at:].startswith(magic)), None)
+    """What lies at a path, or None where it is no export, or cannot be looked into: not every folder and file beside
+    an export is needed."""
+    try:
+        if path.is_dir():
+            kind = lake.kind(path)
+        else:
+            kind = kinds.kind_of(path.name) if path.is_file() else None
+            if kind == "database":
+                with path.open("rb") as stream:
+                    start = stream.read(32)
+                kind = next((kind for at, magic, kind in _MAGIC if start[at:].startswith(magic)), None)
+    except OSError:
+        return None
     return Part(kind, path) if kind else None
 
 
@@ -76,7 +102,7 @@ def passed_over(paths: Sequence[str | Path]) -> list[Path]:
         if "://" not in given:
             path = Path(given)
             if path.is_dir():
-                inside = [] if lake.kind(path) else list(path.iterdir())
+                inside = [] if _lake(path) else list(path.iterdir())
             else:
                 inside = [] if path.is_file() else [Path(one) for one in glob(given, recursive=True)]
             beside += [one for one in inside if not one.name.startswith(".") and _part(one) is None]
@@ -86,6 +112,13 @@ def passed_over(paths: Sequence[str | Path]) -> list[Path]:
 def _no_kind(path: Path) -> str:
     if path.is_symlink() and not path.exists():
         return f"a link to {path.readlink()}, which is not there"
+    try:
+        if path.is_dir():
+            list(path.iterdir())
+        else:
+            path.open("rb").close()
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
     if path.is_dir():
         return "a folder; what is inside is read when the folder itself is given"
     if ending := _packed(path.name):
@@ -104,10 +137,11 @@ def choose(table: str, mapping: "Map", found: Sequence[Part], passed: Sequence[P
     fills, two files of one stem, a part that is packed as no reader unpacks, and an option of the map that none of
     the files uses."""
     said = mapping.files.get(table, TableFiles())
-    chosen = _chosen(table, said, mapping.source, found)
+    chosen = _once(_chosen(table, said, mapping.source, found))
     if not chosen:
         patterns = said.file or (table,)
-        have = ", ".join(part.name for part in found) or "no files"
+        by_folder = any(_folders(pattern) for pattern in patterns)
+        have = ", ".join(part.place if by_folder else part.name for part in found) or "no files"
         raise LoadRefused(
             f"table {table}: no file {' or '.join(patterns)} among what was given: {have}{_not_taken(patterns, passed)}"
         )
@@ -133,7 +167,8 @@ def _not_taken(patterns: Sequence[str], passed: Sequence[Path]) -> str:
 def _is_called(patterns: Sequence[str], path: Path) -> bool:
     """Whether a file that is no export has the name of one, up to its ending."""
     name = path.name.removesuffix(_packed(path.name))
-    return any(fnmatchcase(name, Path(p).name) or fnmatchcase(stem(name), stem(Path(p).name)) for p in patterns)
+    called = (p for p in patterns if _lies_in(path, _folders(p)))
+    return any(fnmatchcase(name, Path(p).name) or fnmatchcase(stem(name), stem(Path(p).name)) for p in called)
 
 
 def _packed(name: str) -> str:
@@ -199,19 +234,41 @@ def _entered(table: str, said: TableFiles, part: Part) -> Part:
 
 def _by_name(patterns: Sequence[str], found: Sequence[Part]) -> list[Part]:
     names = {part.path.name for part in found}
-    # A name that stands there as it is written is no pattern, whatever brackets it holds; a pattern takes a file
-    # packed or not, so that no part of an export is missed for its packing.
-    chosen = [
-        part
-        for part in found
-        if any(
-            part.path.name == p if p in names else fnmatchcase(unpacked(part.path.name), unpacked(p)) for p in patterns
-        )
-    ]
+    chosen = [part for part in found if any(_takes(pattern, part.path, names) for pattern in patterns)]
     if not chosen:
-        stems = [stem(Path(p).name) for p in patterns]
+        stems = [stem(p) for p in patterns if not _folders(p)]
         chosen = [part for part in found if any(fnmatchcase(stem(part.path.name), s) for s in stems)]
     return chosen
+
+
+def _takes(pattern: str, path: Path, names: Container[str]) -> bool:
+    """Whether a pattern of the map takes a file. A name that stands among `names` as it is written is no pattern,
+    whatever brackets it holds; a pattern takes a file packed or not, so that no part of an export is missed for its
+    packing."""
+    name = Path(pattern).name
+    called = path.name == name if name in names else fnmatchcase(unpacked(path.name), unpacked(name))
+    return called and _lies_in(path, _folders(pattern))
+
+
+def _folders(pattern: str) -> tuple[str, ...]:
+    """The folders that a pattern of the map names before the file: `2024` of `2024/roles.csv`."""
+    return Path(pattern).parts[:-1]
+
+
+def _lies_in(path: Path, folders: Sequence[str]) -> bool:
+    """Whether a file lies in these folders, the last of them right around it, as it was given or as links lead."""
+    around = [Path(os.path.abspath(path)).parent.parts, path.resolve().parent.parts] if folders else []
+    return not folders or any(
+        len(one) >= len(folders) and all(map(fnmatchcase, one[-len(folders) :], folders)) for one in around
+    )
+
+
+def _once(chosen: Sequence[Part]) -> list[Part]:
+    """The same without a further link to a file that is there already."""
+    kept: dict[tuple[str, Path, str | None], Part] = {}
+    for part in sorted(chosen, key=lambda one: not one.server and one.path.is_symlink()):
+        kept.setdefault((part.server, part.path if part.server else part.path.resolve(), part.inside), part)
+    return list(kept.values())
 
 
 def _refuse_twins(table: str, chosen: Sequence[Part]) -> None:

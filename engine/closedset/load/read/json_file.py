@@ -72,7 +72,7 @@ def fill(cells: Cells, part: Part) -> tuple[int, list[Unread]]:
         named |= dict.fromkeys(names)
         cells.widen(names, part.place)
         total += cells.rows(names, ([row.get(name) for name in names] for row in batch)) if names else 0
-    cells.latest = list(cells.columns)
+    cells.latest = list(named)
     return total, unread
 
 
@@ -295,7 +295,9 @@ def _rows(
             entity = _text(document[part.entity])
         if not isinstance(document, dict):
             _refuse_twice(document)
-            raise ValueError(f"an object must stand here, not {_written(document)[:40]}")
+            listed = part.kind == "jsonl" and isinstance(document, list)
+            aside = "; a file that is one JSON list is called .json" if listed else ""
+            raise ValueError(f"an object must stand here, not {_written(document)[:40]}{aside}")
         made = list(_exploded(document, "", below))
         rows = [_flat(part, fields) for fields in made]
     except (ValueError, RecursionError) as error:

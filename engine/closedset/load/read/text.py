@@ -39,6 +39,8 @@ def reading(file: Path) -> Iterator[BinaryIO]:
         with opened(file) as stream:
             yield stream
     except (OSError, EOFError, zlib.error) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise LoadRefused(f"{file}: cannot be read: {error.strerror}") from None
         raise LoadRefused(f"{file}: cannot be read ({error}); is it whole, and packed as its name says?") from None
 
 
