@@ -705,3 +705,58 @@ def test_an_iceberg_table_is_its_current_snapshot(tmp_path: Path) -> None:
     table.delete("id = 'e1'")
     load(tmp_path, {}, accept_shrink=True)
     assert verdicts(tmp_path) == {"e2": "none"}
+
+
+# --- decimals of more digits than a double has ----------------------------------------------------------
+
+IDS = [Decimal("12345678901234567890"), Decimal("12345678901234567891"), Decimal(0)]
+FEES = [Decimal("0.12345678901234567891"), Decimal("10000000000000000.01"), None]
+
+
+def wide(folder: Path, name: str) -> None:
+    """A file whose decimals have up to 76 digits: columns, and inside a struct, a list of structs and a map."""
+    id_, fee = pa.decimal256(40, 0), pa.decimal256(76, 38)
+    held = [None if f is None else {"fee": f, "note": "x"} for f in FEES]
+    inner = pa.struct([("fee", fee), ("note", pa.string())])
+    table = pa.table({
+        "id": pa.array(IDS, id_),
+        "fee": pa.array(FEES, fee),
+        "at": pa.array(held, inner),
+        "many": pa.array([[h, None] if h else None for h in held], pa.list_(inner)),
+        "by": pa.array([[("k", f)] for f in FEES], pa.map_(pa.string(), fee)),
+        "pair": pa.array([[f, f] if f else None for f in FEES], pa.list_(fee, 2)),
+    })  # fmt: skip
+    folder.mkdir()
+    if name.endswith("parquet"):
+        pq.write_table(table, folder / name, row_group_size=2)
+    else:
+        with pa.ipc.new_file(folder / name, table.schema) as out:
+            for at in range(3):
+                out.write_table(table.slice(at, 1))
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow"])
+def test_a_decimal_of_more_than_38_digits_is_exact_wherever_it_stands(name: str, tmp_path: Path) -> None:
+    wide(tmp_path / "export", name)
+    load(tmp_path, {}, {"rows": [rows() | {"slots": {"fee": "at.fee"}}]})
+    a, b = "0.12345678901234567891", "10000000000000000.01"
+    assert kept(tmp_path) == [
+        (
+            str(id_), fee, f'{{"fee":"{fee}","note":"x"}}', f'[{{"fee":"{fee}","note":"x"}},null]', f'{{"k":"{fee}"}}',
+            f'["{fee}","{fee}"]', fee,
+        )
+        for id_, fee in zip(IDS, (a, b), strict=False)
+    ] + [("0", None, None, None, '{"k":null}', None, None)]  # fmt: skip
+    assert verdicts(tmp_path, ask("fee", "eq", b)) == {
+        "12345678901234567890": "none", "12345678901234567891": "matched", "0": "undetermined",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow"])
+def test_a_decimal_of_more_than_38_digits_is_exact_in_rows_out_of_a_list(name: str, tmp_path: Path) -> None:
+    wide(tmp_path / "export", name)
+    said = {"t": {"file": name, "path": "$.many[*]"}}
+    load(tmp_path, {}, {"files": said, "rows": [rows() | {"slots": {"fee": "many.fee"}}]})
+    assert verdicts(tmp_path, ask("fee", "gte", "10000000000000000.010")) == {
+        "12345678901234567890": "undetermined", "12345678901234567891": "matched",
+    }  # fmt: skip

@@ -12,6 +12,8 @@ from closedset.load.read.cells import Cells, unique
 from closedset.load.read.part import Part, Unread, first_lines
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     import pyarrow as pa
 
 _NAME = "arrow_source"
@@ -40,13 +42,14 @@ def _reader(mapped: "pa.MemoryMappedFile") -> "pa.RecordBatchReader":
     return pa.ipc.open_stream(mapped)
 
 
-def zoned_parquet(file: Path) -> "pa.RecordBatchReader | None":
-    """A Parquet file's batches where its Arrow schema names a time zone that is not UTC; else None."""
+def of_parquet(file: Path, wide: bool) -> "pa.RecordBatchReader | None":
+    """A Parquet file's batches where DuckDB would not read it as written: a column is `wide` (its decimals have more
+    than 38 digits), or in a time zone that is not UTC; else None."""
     import pyarrow.parquet as pq
 
     opened = pq.ParquetFile(file)
     schema = opened.schema_arrow
-    if not any(_zone(field.type) for field in schema):
+    if not wide and not any(_zone(field.type) for field in schema):
         return None
     import pyarrow as pa
 
@@ -87,8 +90,32 @@ def _known(type_: "pa.DataType") -> "pa.DataType":
     """The type as DuckDB is given it: text where it has none that says the same."""
     import pyarrow as pa
 
-    if _zone(type_) or pa.types.is_float16(type_) or pa.types.is_decimal256(type_):
+    kinds = pa.types
+    if _zone(type_) or kinds.is_float16(type_) or kinds.is_decimal256(type_):
         return pa.string()
+    if kinds.is_dictionary(type_):
+        below = _below(type_.value_type)
+        return below if below != type_.value_type else type_
+    return _below(type_)
+
+
+def _below(type_: "pa.DataType") -> "pa.DataType":
+    """The same for what lies inside: a decimal of more than 38 digits is text."""
+    import pyarrow as pa
+
+    kinds = pa.types
+    if kinds.is_decimal256(type_):
+        return pa.string()
+    if kinds.is_struct(type_):
+        return pa.struct([field.with_type(_below(field.type)) for field in type_])
+    if kinds.is_map(type_):
+        return pa.map_(_below(type_.key_type), _below(type_.item_type))
+    if kinds.is_fixed_size_list(type_):
+        return pa.list_(type_.value_field.with_type(_below(type_.value_type)), type_.list_size)
+    if kinds.is_large_list(type_):
+        return pa.large_list(type_.value_field.with_type(_below(type_.value_type)))
+    if kinds.is_list(type_):
+        return pa.list_(type_.value_field.with_type(_below(type_.value_type)))
     return type_
 
 
@@ -98,19 +125,58 @@ def _made_known(reader: "pa.RecordBatchReader") -> "Iterator[pa.RecordBatch]":
     target = pa.schema([(field.name, _known(field.type)) for field in reader.schema])
     for batch in reader:
         columns = [
-            column if column.type == field.type else _as_text(column)
+            column if column.type == field.type else _as_text(column, field.type)
             for column, field in zip(batch.columns, target, strict=True)
         ]
         yield pa.RecordBatch.from_arrays(columns, schema=target)
 
 
-def _as_text(column: "pa.Array") -> "pa.Array":
-    """A column's texts: a moment in its own zone, with its offset; a number as its shortest exact digits."""
+def _as_text(column: "pa.Array", known: "pa.DataType") -> "pa.Array":
+    """A column's texts: a moment in its own zone, with its offset; a number as its shortest exact digits. Of a nested
+    column, the same with those of its wide decimals."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if not pa.types.is_timestamp(column.type):
-        return column.cast(pa.string())
-    text = pc.strftime(column, format="%Y-%m-%d %H:%M:%S%z")
-    shorter = pc.replace_substring_regex(text, r"\.0+([+-])", r"\1")
-    return pc.replace_substring_regex(shorter, r"([+-]\d\d)(\d\d)$", r"\1:\2")
+    kinds = pa.types
+    if kinds.is_dictionary(column.type):
+        return _as_text(column.dictionary_decode(), known)
+    if kinds.is_timestamp(column.type):
+        text = pc.strftime(column, format="%Y-%m-%d %H:%M:%S%z")
+        shorter = pc.replace_substring_regex(text, r"\.0+([+-])", r"\1")
+        return pc.replace_substring_regex(shorter, r"([+-]\d\d)(\d\d)$", r"\1:\2")
+    if kinds.is_decimal256(column.type):
+        return pa.array([None if number is None else _digits(number) for number in column.to_pylist()], known)
+    if kinds.is_nested(column.type):
+        return _with_texts(column, known)
+    return column.cast(known)
+
+
+def _digits(number: "Decimal") -> str:
+    text = f"{number:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _with_texts(column: "pa.Array", known: "pa.DataType") -> "pa.Array":
+    """A nested column with its values as `known`, where that differs."""
+    import pyarrow as pa
+
+    if column.type == known:
+        return column
+    # A slice keeps the values of the whole beside it.
+    whole = pa.concat_arrays([column])
+    empty = whole.is_null()
+
+    def of(values: "pa.Array", type_: "pa.DataType") -> "pa.Array":
+        return values if values.type == type_ else _as_text(values, type_)
+
+    if pa.types.is_struct(known):
+        fields = [of(values, field.type) for values, field in zip(whole.flatten(), known, strict=True)]
+        return pa.StructArray.from_arrays(fields, fields=list(known), mask=empty)
+    if pa.types.is_map(known):
+        keys, items = of(whole.keys, known.key_type), of(whole.items, known.item_type)
+        return pa.MapArray.from_arrays(whole.offsets, keys, items, type=known, mask=empty)
+    values = of(whole.values, known.value_type)
+    if pa.types.is_fixed_size_list(known):
+        return pa.FixedSizeListArray.from_arrays(values, type=known, mask=empty)
+    made = pa.LargeListArray if pa.types.is_large_list(known) else pa.ListArray
+    return made.from_arrays(whole.offsets, values, type=known, mask=empty)

@@ -10,6 +10,8 @@ from closedset.load.read.cells import Cells, unique
 from closedset.load.read.csv_file import literally
 from closedset.load.read.part import Part, Unread, first_lines
 
+#: The most digits of a decimal that DuckDB keeps; it reads one of more as the nearest double.
+_WIDEST = 38
 _FROM = "read_parquet(?, hive_partitioning = false)"
 
 
@@ -19,12 +21,14 @@ def fill(cells: Cells, part: Part) -> tuple[int, list[Unread]]:
         raise LoadRefused(f"{part.place}: the file is empty (0 bytes): not even a schema; nobody was looked at by it")
     place = literally(part.path)
     try:
-        schema = cells.con.execute("SELECT name, num_children FROM parquet_schema(?)", [place]).fetchall()
-        unique(_top_level(schema), part.place)
+        schema = cells.con.execute("SELECT name, num_children, precision FROM parquet_schema(?)", [place]).fetchall()
+        unique(_top_level([(name, children) for name, children, _ in schema]), part.place)
+        wide = any(digits and digits > _WIDEST for *_, digits in schema)
         relation = cells.con.sql(f"SELECT * FROM {_FROM}", params=[place])
         columns = list(zip(relation.columns, relation.types, strict=True))
-        if any("WITH TIME ZONE" in str(type_) for _, type_ in columns) and (zoned := arrow.zoned_parquet(part.path)):
-            return arrow.append(cells, part, zoned), []
+        zoned = any("WITH TIME ZONE" in str(type_) for _, type_ in columns)
+        if (wide or zoned) and (batches := arrow.of_parquet(part.path, wide)):
+            return arrow.append(cells, part, batches), []
         selected = nested.select(columns, _FROM, part.wanted, part.options.path)
         cells.widen(selected.names, part.place)
         return cells.insert(selected.names, selected.sql, [place]), []
