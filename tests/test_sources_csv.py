@@ -33,6 +33,30 @@ def kept(folder: Path, table: str = "t") -> list[tuple[str | None, ...]]:
         return store.generation().cursor().execute(f"SELECT * FROM {quoted(one.cells)} ORDER BY rowid").fetchall()
 
 
+@pytest.mark.parametrize("ends", [["\n"], ["\r\n"], ["\n", "\r\n"]], ids=["lf", "crlf", "mixed"])
+@pytest.mark.parametrize("header", [True, False])
+def test_a_blank_line_is_no_record_in_a_file_of_one_column_either(
+    ends: list[str], header: bool, tmp_path: Path
+) -> None:
+    """A quoted cell without a text is one, and so is a line of blanks."""
+    lines = [*(["id"] if header else []), "e1", "", '""', "e2", "", "", "  ", "e3,more", "", '"e4"', "", ""]
+    text = "".join(line + ends[i % len(ends)] for i, line in enumerate(lines))
+    said: dict[str, Any] = {"rows": [rows() | {"slots": {"by": {"constant": "x"}}}]}
+    if not header:
+        said["files"] = {"t": {"file": "t.csv", "header": False, "columns": ["id"]}}
+    done = load(tmp_path, {"t.csv": text}, said)
+    assert kept(tmp_path) == [("e1",), (None,), ("e2",), ("  ",), ("e4",)]
+    assert figures(done.catalog) == (7, 3, 1, 3)
+    places = {row["entity"]: row["slot_receipts"]["by"]["row"] for row in delivered(tmp_path, ask("by", "eq", "x"))}
+    assert places == {"e1": 1, "e2": 3, "e4": 6}
+
+
+def test_a_blank_line_at_the_end_of_one_column_withholds_nothing(tmp_path: Path) -> None:
+    load(tmp_path, {"t.csv": "id\ne1\ne2\n\n"}, {"rows": [rows() | {"slots": {"by": {"constant": "x"}}}]})
+    assert verdicts(tmp_path, ask("by", "eq", "x")) == {"e1": "matched", "e2": "matched"}
+    assert reasons(tmp_path, ask("by", "eq", "x")) == {}
+
+
 # --- encodings ------------------------------------------------------------------------------------------
 
 

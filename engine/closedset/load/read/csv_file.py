@@ -145,10 +145,15 @@ def _fast(cells: Cells, form: _Form) -> tuple[int, list[Unread]]:
     for table in ("reject_errors", "reject_scans"):
         con.execute(f"DROP TABLE IF EXISTS {table}").fetchall()
     struct = "{" + ", ".join(f"{_text(n)}: 'VARCHAR'" for n in form.names) + "}"
+    columns = ", ".join(quoted(c) for c in form.names)
+    alone = len(form.names) == 1
+    taken = f"nullif({columns}, '')" if alone else columns
+    # Of one column DuckDB takes a blank line for a record, which it is not; a quoted cell without a text is one.
     select = (
-        f"SELECT {', '.join(quoted(c) for c in form.names)} FROM read_csv($file, columns = {struct}, "
+        f"SELECT {taken} FROM read_csv($file, columns = {struct}, "
         "delim = $delimiter, quote = $quote, escape = $quote, header = $header, auto_detect = false, "
-        f"store_rejects = true, nullstr = '', hive_partitioning = false, max_line_size = {_LONGEST_LINE})"
+        f"store_rejects = true, nullstr = '', allow_quoted_nulls = {not alone}, hive_partitioning = false, "
+        f"max_line_size = {_LONGEST_LINE}){f' WHERE {columns} IS NOT NULL' if alone else ''}"
     )
     bound = {"file": literally(form.file), "delimiter": form.delimiter, "quote": form.quote, "header": form.header}
     con.begin()
@@ -189,9 +194,6 @@ def _slowly(cells: Cells, form: _Form, refusal: LoadRefused | None = None) -> tu
                     follows = False
                     cells.places.row()
                     yield row[:width]
-                elif not row and width == 1:
-                    cells.places.row()
-                    yield [""]
                 elif row:
                     if any("\n" in cell or "\r" in cell for cell in row):
                         raise LoadRefused(f"{form.place(lines.read)}: {_SEVERAL_LINES}")
@@ -304,7 +306,7 @@ def _rejected(con: duckdb.DuckDBPyConnection, form: _Form, places: Places) -> li
         said = f"Expected Number of Columns: {len(form.names)} Found: {len(found)}"
         ragged.append(_Ragged(line, row, said, found, follows=place - end <= len("\r\n")))
         end = place + len(record.rstrip("\r\n").encode())
-    if blank and len(form.names) > 1:
+    if blank:
         places.without(_ragged_places(form, len(rejects)))
     else:
         places.without(line - 1 - form.header for *_, line in rejects)
