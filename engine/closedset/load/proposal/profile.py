@@ -50,7 +50,8 @@ class Column:
     letters). `markers` are texts that may record nothing; what the others read as: `number` (all are exact
     decimals), `comma` (all are with a decimal comma and grouping dots), `grouped` (all
     are with a decimal point and grouping commas), `formats` (date formats that read all;
-    "" is ISO alone), `agree` (these formats mean the same days), `years` (all are bare likely years),
+    "" is ISO alone), `agree` (these formats mean the same days), `years` (all are bare likely years), `odd` (a text
+    that ISO reads as a date of an unlikely year: four digits such as 0324 or 5003, a day before the year 1000),
     `padded` (some number starts with a zero that would be lost)."""
 
     name: str
@@ -67,6 +68,7 @@ class Column:
     comma: bool
     padded: bool
     years: bool
+    odd: str
     formats: tuple[str, ...]
     agree: bool
     grouped: bool
@@ -91,6 +93,7 @@ class _Reading:
     grouped: bool = True
     padded: bool = False
     years: bool = True
+    odd: str = ""
     formats: tuple[str, ...] = ("", *FORMATS)
     agree: bool = True
     texts: int = 0
@@ -107,6 +110,7 @@ class _Reading:
         self.grouped = self.grouped and not cells.read(text, _GROUPED, _NUMBER, None).unreadable
         self.padded = self.padded or (len(text) > 1 and text[0] == "0" and text[1] not in ".,")
         self.years = self.years and bool(_YEAR.fullmatch(text)) and int(text) in _LIKELY_YEARS
+        self.odd = self.odd or (text if _odd(text) else "")
         self.formats = tuple(form for form in self.formats if _reads(text, form))
 
     def compare(self, text: str) -> None:
@@ -144,7 +148,7 @@ def _column(con: duckdb.DuckDBPyConnection, table: SourceTable, name: str, place
     shapes = sorted(forms.items(), key=lambda pair: (-pair[1], pair[0]))[:_FORMS]
     return Column(
         name, place, table.rows, filled, distinct, folded, longest, tuple(top), tuple(shapes), tuple(sorted(markers)),
-        some and reading.number, some and reading.comma, reading.padded, some and reading.years,
+        some and reading.number, some and reading.comma, reading.padded, some and reading.years, reading.odd,
         reading.formats if some else (), reading.agree, some and reading.grouped,
     )  # fmt: skip
 
@@ -163,6 +167,13 @@ def _shape(text: str) -> str:
 
 def _span(text: str, form: str) -> dates.Span | None:
     return dates.read(text, (form,) if form else (), _SOME_YEAR if "%y" in form else None)
+
+
+def _odd(text: str) -> bool:
+    """Whether ISO reads a date of a year that hardly anybody writes: more often it is a code, or a month and year."""
+    span = dates.read_iso(text)
+    least = _LIKELY_YEARS if _YEAR.fullmatch(text) else range(1000, 10000)
+    return span is not None and span.start.year not in least
 
 
 def _reads(text: str, form: str) -> bool:

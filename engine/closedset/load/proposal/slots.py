@@ -124,6 +124,8 @@ def _date(column: Column, said: list[str]) -> tuple[str | None, str]:
         return None, ""
     if column.years:
         return ("", "") if set(said) & _YEAR_WORDS or said[-1:] == ["date"] else (None, "")
+    if column.odd and "" in column.formats:
+        return None, _odd(column, said)
     if column.formats == ("",):
         return "", ""
     if any("%y" in form for form in column.formats):
@@ -136,6 +138,17 @@ def _date(column: Column, said: list[str]) -> tuple[str | None, str]:
     return (
         None,
         f"a date, {' or '.join(column.formats)}: no day above 12 says which; declare one under dates in the map",
+    )
+
+
+def _odd(column: Column, said: list[str]) -> str:
+    """What leaves open whether texts such as 0324 and 5003 are years. Numbers, and what its name calls a code, are
+    none."""
+    if set(said) & _CODE_WORDS or (column.number and not column.padded):
+        return ""
+    return (
+        f"a date, if {column.odd!r} is the year {int(column.odd[:4])}; where that is a month and year, a SELECT under "
+        "tables must write it as ISO"
     )
 
 
