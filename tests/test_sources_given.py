@@ -90,12 +90,12 @@ def test_a_link_is_found_by_its_own_name_and_its_file_is_read_once(tmp_path: Pat
 
 
 def as_reader(*arguments: str | Path) -> tuple[int, str]:
-    """Run a command as one who may not read everything; its exit code and stderr."""
+    """Run a command as one who may not read everything; its exit code and what it says."""
     powers = "-dac_override,-dac_read_search"
     bare = ["setpriv", f"--bounding-set={powers}", f"--inh-caps={powers}"] if os.getuid() == 0 else []
     command = [*bare, sys.executable, "-m", "closedset_cli", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True)
-    return done.returncode, done.stderr
+    return done.returncode, done.stdout + done.stderr
 
 
 def test_what_nobody_needs_may_be_unreadable(tmp_path: Path) -> None:
@@ -103,7 +103,11 @@ def test_what_nobody_needs_may_be_unreadable(tmp_path: Path) -> None:
     shut = [tmp_path / "e" / name for name in ("private", "old.db", "u.csv")]
     for one in shut:
         one.chmod(0)
-    assert as_reader("check", tmp_path / "pack.yaml", tmp_path / "map.yaml", tmp_path / "e") == (0, "")
+    assert as_reader("check", tmp_path / "pack.yaml", tmp_path / "map.yaml", tmp_path / "e")[0] == 0
+    code, out = as_reader("init", tmp_path / "e", "--out", tmp_path / "d")
+    assert code == 0
+    for one in shut:
+        assert f"{one}: cannot be read: Permission denied" in out
     shut[0].chmod(0o755)
 
 

@@ -63,7 +63,7 @@ def offered(con: duckdb.DuckDBPyConnection, paths: Sequence[str | Path]) -> tupl
     What cannot be read is left aside with the reason. Refuses where nothing can be read.
     """
     found = read.found(paths)
-    aside: list[Aside] = []
+    aside = [Aside(str(path), f"{path}: {why}") for path, why in read.closed(paths)]
     chosen = _chosen(found, aside)
     tables: list[_Read] = []
     with read.settled({f"{i}": parts for i, (_, parts) in enumerate(chosen)}) as settled:

@@ -15,7 +15,7 @@ from closedset.catalog import SourceFile, SourceTable, kept_as
 from closedset.errors import LoadRefused
 from closedset.load.read import arrow, csv_file, duckdb_file, excel, json_file, lake, parquet, postgres, sqlite
 from closedset.load.read.cells import Cells
-from closedset.load.read.found import choose, found, passed_over, tables
+from closedset.load.read.found import choose, closed, found, passed_over, tables
 from closedset.load.read.part import Part, Unread, nearest
 from closedset.load.read.places import Places
 from closedset.render import quoted
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
-    "Chosen", "Digest", "Part", "Unread", "choose", "digest", "found", "keep", "nearest", "passed_over", "read",
-    "settled", "stamp", "tables",
+    "Chosen", "Digest", "Part", "Unread", "choose", "closed", "digest", "found", "keep", "nearest", "passed_over",
+    "read", "settled", "stamp", "tables",
 ]  # fmt: skip
 
 _FILL: dict[str, Callable[[Cells, Part], tuple[int, list[Unread]]]] = {

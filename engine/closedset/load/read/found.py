@@ -109,9 +109,12 @@ def passed_over(paths: Sequence[str | Path]) -> list[Path]:
     return sorted(beside)
 
 
-def _no_kind(path: Path) -> str:
-    if path.is_symlink() and not path.exists():
-        return f"a link to {path.readlink()}, which is not there"
+def closed(paths: Sequence[str | Path]) -> list[tuple[Path, str]]:
+    """What of that may be an export and cannot be looked into, each with the reason."""
+    return [(path, said) for path in passed_over(paths) if not path.is_symlink() and (said := _shut(path))]
+
+
+def _shut(path: Path) -> str:
     try:
         if path.is_dir():
             list(path.iterdir())
@@ -119,6 +122,14 @@ def _no_kind(path: Path) -> str:
             path.open("rb").close()
     except OSError as error:
         return f"cannot be read: {error.strerror}"
+    return ""
+
+
+def _no_kind(path: Path) -> str:
+    if path.is_symlink() and not path.exists():
+        return f"a link to {path.readlink()}, which is not there"
+    if shut := _shut(path):
+        return shut
     if path.is_dir():
         return "a folder; what is inside is read when the folder itself is given"
     if ending := _packed(path.name):
