@@ -363,6 +363,24 @@ def test_a_map_that_could_never_read_a_date_is_refused_by_line(cell: Any, said: 
         load(tmp_path, {"t.csv": "id,on\n"}, {"rows": [rows() | {"slots": {"on": cell}}]})
 
 
+@pytest.mark.parametrize(
+    ("name", "form", "said"),
+    [("on", "%Y-W%W", "date format '%Y-W%W': states a week and no day"), ("off", "%Y", "no such slot in this entry")],
+)
+def test_formats_for_a_slot_by_name_are_refused_at_their_line(name: str, form: str, said: str, tmp_path: Path) -> None:
+    entry = rows() | {"slots": {"on": "on"}, "dates": {name: form}}
+    with pytest.raises(PackRefused, match=rf"map\.yaml:1: rows\.0\.dates\.{name}: {said}"):
+        load(tmp_path, {"t.csv": "id,on\n"}, {"rows": [entry]})
+
+
+def test_a_month_and_year_in_four_digits_is_a_date_once_a_select_writes_it_as_iso(tmp_path: Path) -> None:
+    """The cure that the refusal of `%m%y` names."""
+    select = "SELECT id, '20' || right(on_, 2) || '-' || left(on_, 2) AS on_month FROM t"
+    entry = rows(table="v") | {"slots": {"on": "on_month"}}
+    load(tmp_path, {"t.csv": "id,on_\nA,0324\nB,1129\n"}, {"tables": {"v": select}, "rows": [entry]})
+    assert verdicts(tmp_path, ask("on", "gte", "2029-11")) == {"A": "none", "B": "matched"}
+
+
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from closedset.load import read
 

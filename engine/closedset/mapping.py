@@ -15,12 +15,9 @@ from closedset.pack import PERIOD, Declared, Name, Pack
 from closedset.table_files import TableFiles, Texts, idle, one_or_many
 
 
-def _readable(formats: Texts) -> Texts:
-    """Refuses a date format that could never read a date, or would have to guess it."""
-    for form in formats:
-        if wrong := dates.fault(form):
-            raise ValueError(f"date format {form!r}: {wrong}")
-    return formats
+def _unreadable(formats: Texts) -> list[str]:
+    """What is wrong with date formats that could never read a date, or would have to guess it."""
+    return [f"date format {form!r}: {wrong}" for form in formats if (wrong := dates.fault(form))]
 
 
 class Cell(Declared):
@@ -68,7 +65,9 @@ class Cell(Declared):
     @field_validator("dates")
     @classmethod
     def _formats(cls, formats: Texts) -> Texts:
-        return _readable(formats)
+        if wrong := _unreadable(formats):
+            raise ValueError("; ".join(wrong))
+        return formats
 
 
 class LookedAt(Declared):
@@ -125,10 +124,13 @@ class Rows(Declared):
 
     @model_validator(mode="after")
     def _dates_are_slots(self) -> "Rows":
+        faults: list[tuple[yaml_file.Place, str]] = []
         for name, formats in self.dates.items():
-            _readable(formats)
             if name not in self.slots and not (self.period and name in PERIOD):
-                raise ValueError(f"dates.{name}: no such slot in this entry")
+                faults.append((("dates", name), "no such slot in this entry"))
+            faults += [(("dates", name), wrong) for wrong in _unreadable(formats)]
+        if faults:
+            raise yaml_file.Faults(faults)
         return self
 
     def cells(self) -> dict[str, Cell]:
