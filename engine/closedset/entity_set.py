@@ -22,8 +22,6 @@ _CHUNK = 512
 _NOBODY = bytes(_CHUNK)
 #: So many bytes are combined as one integer before importing Arrow's compute kernels pays.
 _SMALL = 8192
-#: So many ordinals are listed by Python before those kernels do it sooner.
-_FEW = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,9 +140,9 @@ class EntitySet:
 
     def column(self) -> "pa.Array":
         """All ordinals as one Arrow column, for a semi-join."""
-        import pyarrow as pa
+        if self._small:
+            import pyarrow as pa
 
-        if len(self) <= _FEW:
             return pa.array(self.ordinals(), pa.uint64())
         import pyarrow.compute as pc
 
