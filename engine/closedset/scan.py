@@ -178,9 +178,11 @@ def _alone(run: Run, scan: Scan, indices: Sequence[int]) -> dict[int, Rows]:
         table=scan.table, tests=[t for t in tests if t["index"] in indices], retired=scan.retired,
         last=width(run.universe) - 1,
     )  # fmt: skip
-    held = {(row["index"], row["truth"]): row for row in table.to_pylist()}
-
-    def entities(index: int, truth: bool | None) -> EntitySet:
-        return EntitySet.of_bytes(held.get((index, truth), {}).get("entities"), run.universe)
-
-    return {i: Rows(entities(i, True), entities(i, None), rows=held.get((i, True), {}).get("held", 0)) for i in indices}
+    found: dict[tuple[int, bool | None], list[EntitySet]] = defaultdict(list)
+    held: dict[int, int] = defaultdict(int)
+    for row in table.to_pylist():
+        found[row["index"], row["truth"]].append(EntitySet.of_bytes(row["entities"], run.universe))
+        held[row["index"]] += row["held"] if row["truth"] else 0
+    return {
+        i: Rows(union(found[i, True], run.universe), union(found[i, None], run.universe), rows=held[i]) for i in indices
+    }
