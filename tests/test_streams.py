@@ -109,10 +109,23 @@ def test_a_folder_may_be_called_as_one_likes(folder: str, tmp_path: Path) -> Non
     assert "'teodor_brask' is 'yusuf_alderane'" in run("merge", path, "--list")[1]
 
 
-def test_but_not_with_a_question_mark(tmp_path: Path) -> None:
-    code, _, err = run("load", tmp_path / "q?" / "store", "--pack", "roster", "--sample")
-    assert (code, "a folder whose name holds a '?'; name another one" in err) == (2, True)
-    assert not (tmp_path / "q?").exists()
+@pytest.mark.parametrize("sign", ["?", "\\"])
+def test_but_not_with_a_sign_that_duckdb_takes_for_another(
+    sign: str, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named, told = tmp_path / f"q{sign}d", f"a folder whose name holds a '{sign}'; name another one"
+    code, _, err = run("load", named / "store", "--pack", "roster", "--sample")
+    assert (code, told in err) == (2, True)
+    assert not named.exists()
+    shutil.copytree(store, named / "s")
+    for act in (("search", "-w", "seen.what = x"), ("correct", "seen/s/t/1", "--reason", "x"), ("verify",), ("gc",)):
+        code, _, err = run(act[0], named / "s", *act[1:])
+        assert (code, told in err) == (2, True)
+    # What works beside the store works in the folder of the system for such files.
+    monkeypatch.setattr("tempfile.tempdir", str(named))
+    for act in (("verify",), ("verify", "--against", store.parent / "t.csv")):
+        code, _, err = run(act[0], store, *act[1:])
+        assert (code, told in err) == (2, True)
 
 
 def test_a_locale_without_utf_8_reads_the_same_names(store: Path, tmp_path: Path) -> None:

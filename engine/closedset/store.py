@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 CURRENT = "CURRENT"
 GENERATIONS = "generations"
 CELLS = "cells"
+#: DuckDB takes the one for the separator of folders, and what follows the other for options.
+_UNNAMEABLE = ("\\", "?")
 _numbers = count()
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
@@ -314,10 +316,24 @@ def _way_back(path: Path, damaged: int | None = None) -> str:
 
 
 def connect(file: Path | None, read_only: bool) -> duckdb.DuckDBPyConnection:
-    """A DuckDB connection as closedset uses it: no extension is fetched, time zones never apply."""
+    """A DuckDB connection as closedset uses it: no extension is fetched, time zones never apply.
+
+    Refuses (StoreRefused) a file below a folder of a name that DuckDB takes for another.
+    """
+    if file is not None:
+        _refuse_name(file.parent)
     con = duckdb.connect(str(file) if file else ":memory:", read_only=read_only, config=_CONFIG)
     con.execute("SET TimeZone = 'UTC'").fetchall()
     return con
+
+
+def _refuse_name(path: Path) -> None:
+    """Refuse (StoreRefused) a folder in which DuckDB would look for its files elsewhere, or not at all."""
+    held = next((sign for sign in _UNNAMEABLE if sign in path.absolute().as_posix()), None)
+    if held is not None:
+        raise StoreRefused(
+            f"{path}: DuckDB can keep no file below a folder whose name holds a '{held}'; name another one"
+        )
 
 
 def _open_generation(path: Path, number: int) -> Generation:
@@ -376,8 +392,7 @@ def loading(path: Path) -> Iterator[None]:
     """Hold the store's load lock. Refuses at once, saying who holds it; a dead process has released it."""
     from filelock import FileLock, Timeout
 
-    if "?" in str(path.absolute()):
-        raise StoreRefused(f"{path}: DuckDB cannot write below a folder whose name holds a '?'; name another one")
+    _refuse_name(path)
     holder = path / "load.holder"
     fresh = not path.exists()
     try:
