@@ -67,7 +67,7 @@ def read_store(
     for entry in mapping.rows:
         relation, cells = pack.relations[entry.relation], entry.cells()
         for ordinal, record in enumerate(tables[entry.table]):
-            if not (entity := _id(record, entry.entity)):
+            if not (entity := _id(record, entry.entity, mapping.null)):
                 store.unattributed[entry.relation] += 1
                 continue
             values, surfaces = {}, {}
@@ -88,9 +88,9 @@ def read_store(
     for name, rows in store.rows.items():
         store.covered[name] = {row.entity for row in rows}
     for name, statement in mapping.statements():
-        ids = {_id(record, statement.column) for record in tables[statement.table]} - {""}
+        ids = {_id(record, statement.column, mapping.null) for record in tables[statement.table]} - {""}
         store.covered[name] |= {said.who(one) for one in ids}
-    known = {_id(record, e.entity) for e in mapping.entities for record in tables[e.table]} - {""}
+    known = {_id(record, e.entity, mapping.null) for e in mapping.entities for record in tables[e.table]} - {""}
     store.universe = {said.who(one) for one in known}.union(*store.covered.values())
     for name in pack.relations:
         vouched = {said.who(one) for relation_, ids in said.coverage if relation_ == name for one in ids}
@@ -104,8 +104,10 @@ def _same(one: Mapping[str, str | None], other: Mapping[str, str | None]) -> boo
     return all((one.get(column) or "") == (other.get(column) or "") for column in {*one, *other})
 
 
-def _id(record: Mapping[str, str | None], column: str) -> str:
-    return (record.get(column) or "").strip()
+def _id(record: Mapping[str, str | None], column: str, markers: Sequence[str]) -> str:
+    """Whom a cell names; nobody, where it is blank or the map says that its text records nothing."""
+    text = (record.get(column) or "").strip()
+    return "" if text in markers else text
 
 
 def _surface(text: str | Blank, written: str | None) -> str | None:

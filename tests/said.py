@@ -47,7 +47,7 @@ def mentioned(mapping: Map, tables: Tables, withheld: Mapping[str, Sequence[str]
     named = [(e.table, e.entity) for e in mapping.entities] + [(e.table, e.entity) for e in mapping.rows]
     named += [(said.table, said.column) for _, said in mapping.statements()]
     ids = {(record.get(column) or "").strip() for table, column in named for record in tables[table]}
-    return ids.union(*withheld.values()) - {""}
+    return (ids - {*mapping.null}).union(*withheld.values()) - {""}
 
 
 def placed(pack: Pack, said: Said) -> Pack:

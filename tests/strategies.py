@@ -217,7 +217,7 @@ def draw_looked_at(
     if often(rng, 0.5):
         return rng.choice(["rows", "none"])
     listed = rng.sample(entities, rng.randint(0, len(entities)))
-    log = [*(pad(rng, e) for e in listed), *(None, "outsider")[: rng.randint(0, 2)]]
+    log = [*(pad(rng, e) for e in listed), *(None, "outsider", "-")[: rng.randint(0, 3)]]
     tables[f"{name}_log"] = [{"id": e} for e in log]
     return {"listed": f"{name}_log.id"}
 
@@ -260,7 +260,7 @@ def draw_table(
             row["began"], row["ended"] = draw_period(rng, clean)
             table.append(row)
     if table and not clean and often(rng, 0.08):
-        table.insert(rng.randint(0, len(table)), {**rng.choice(table), "id": rng.choice(["", None, " \t"])})
+        table.insert(rng.randint(0, len(table)), {**rng.choice(table), "id": rng.choice(["", None, "- ", "-"])})
     rng.shuffle(table)
     return table
 
@@ -378,7 +378,7 @@ def draw_said(
         (entry.relation, entry.table, place)
         for entry in mapping.rows
         for place, row in enumerate(tables[entry.table])
-        if (row["id"] or "").strip()
+        if (row["id"] or "").strip() not in ("", *mapping.null)
     ]
     order = rng.sample([*entities, "e98"], len(entities) + 1)
     merges = [

@@ -12,7 +12,7 @@ from tests.agree import against_reference, against_worlds
 
 from closedset import expansion, licence, partition, render
 from closedset.entity_set import EntitySet
-from closedset.load import build, merge
+from closedset.load import coverage, merge
 from closedset.plan import Plan
 from closedset.store import Looked
 
@@ -61,7 +61,7 @@ def not_recorded_before_none(patch: pytest.MonkeyPatch) -> None:
 
 
 def coverage_joined_without_its_relation(patch: pytest.MonkeyPatch) -> None:
-    sound = build._bitmaps
+    sound = coverage.keep
 
     class Every(str):
         __hash__ = str.__hash__
@@ -72,7 +72,7 @@ def coverage_joined_without_its_relation(patch: pytest.MonkeyPatch) -> None:
     def bitmaps(con: Any, stored: Any, statements: Any, universe: int, merged: bool) -> None:
         sound(con, stored, [s.model_copy(update={"relation": Every()}) for s in statements], universe, merged)
 
-    patch.setattr(build, "_bitmaps", bitmaps)
+    patch.setattr(coverage, "keep", bitmaps)
 
 
 def a_preference_withholds(patch: pytest.MonkeyPatch) -> None:

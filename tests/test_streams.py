@@ -118,13 +118,14 @@ def test_but_not_with_a_sign_that_duckdb_takes_for_another(
     assert (code, told in err) == (2, True)
     assert not named.exists()
     shutil.copytree(store, named / "s")
-    for act in (("search", "-w", "seen.what = x"), ("correct", "seen/s/t/1", "--reason", "x"), ("verify",), ("gc",)):
-        code, _, err = run(act[0], named / "s", *act[1:])
+    acts = [["search", "-w", "seen.what = x"], ["correct", "seen/s/t/1", "--reason", "x"], ["verify"], ["gc"]]
+    for act, *more in acts:
+        code, _, err = run(act, named / "s", *more)
         assert (code, told in err) == (2, True)
     # What works beside the store works in the folder of the system for such files.
     monkeypatch.setattr("tempfile.tempdir", str(named))
-    for act in (("verify",), ("verify", "--against", store.parent / "t.csv")):
-        code, _, err = run(act[0], store, *act[1:])
+    for more in ([], ["--against", str(store.parent / "t.csv")]):
+        code, _, err = run("verify", store, *more)
         assert (code, told in err) == (2, True)
 
 

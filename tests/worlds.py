@@ -295,7 +295,7 @@ def memberships(
     month = days(as_of) if as_of else None
     groups = bound(request, pack)
     held, covered = read(pack, mapping, tables, withheld or {}, said)
-    listed = {_id(record, e.entity) for e in mapping.entities for record in tables[e.table]} - {""}
+    listed = {_id(record, e.entity, mapping.null) for e in mapping.entities for record in tables[e.table]} - {""}
     universe = {said.who(one) for one in listed}.union(*covered.values())
     for name, ids in said.coverage:
         covered[name] |= {said.who(one) for one in ids} & universe
@@ -360,19 +360,20 @@ def read(
                 and all((wrong.get(column) or "") == (record.get(column) or "") for column in {*wrong, *record})
                 for relation, table, wrong in retired
             )
-            held[entry.relation][said.who(_id(record, entry.entity))].append(row)
+            held[entry.relation][said.who(_id(record, entry.entity, mapping.null))].append(row)
     for name, entities in withheld.items():
         for entity in entities:
             held[name][said.who(entity)].append(None)
     covered = {name: set(rows) - {""} for name, rows in held.items()}
     for name, statement in mapping.statements():
-        ids = {_id(record, statement.column) for record in tables[statement.table]} - {""}
+        ids = {_id(record, statement.column, mapping.null) for record in tables[statement.table]} - {""}
         covered[name] |= {said.who(one) for one in ids}
     return held, covered
 
 
-def _id(record: Mapping[str, str | None], column: str) -> str:
-    return (record.get(column) or "").strip()
+def _id(record: Mapping[str, str | None], column: str, markers: Sequence[str]) -> str:
+    text = (record.get(column) or "").strip()
+    return "" if text in markers else text
 
 
 # --- does an answer say what the worlds say? ----------------------------------------------------------

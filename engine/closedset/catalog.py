@@ -12,7 +12,7 @@ from closedset.pack import Pack
 
 #: The layout of a generation's tables, and what a load reads from the same bytes; a store of another one is loaded
 #: anew, never half-read.
-FORMAT = 7
+FORMAT = 8
 
 
 class Record(BaseModel):

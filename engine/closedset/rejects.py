@@ -19,6 +19,10 @@ _CURES = (
     ("Number of Columns", "give the line as many cells as its header names, and quote a cell that holds the delimiter"),
     ("further record", "write each record on a line of its own"),
     ("entity column is empty", "write the entity's id into the row"),
+    (
+        "a text that records nothing",
+        "write the entity's id into the row; if that text is an id, take it out of the map's `null`",
+    ),
     ("withheld", "mend the row in the export"),
     ("unattributed", "mend the row in the export, so that it names its entity"),
 )

@@ -11,7 +11,7 @@ from closedset import row_id, search
 from closedset.absence import Covering, covering
 from closedset.catalog import kept_as
 from closedset.execute import Run
-from closedset.fold import WHITE_SPACE
+from closedset.ids import Bound
 from closedset.judged_rows import inline
 from closedset.licence import Gap, licence
 from closedset.matches import stored_row
@@ -185,6 +185,7 @@ class Side:
     def naming(self, ids: Sequence[str]) -> dict[str, list[str]]:
         """The columns of the exports that name each of some entities."""
         columns: dict[tuple[str, str, str], None] = {}
+        bound = Bound()
         for source, mapping in self.catalog.maps.items():
             named = [(e.table, e.entity) for e in mapping.entities] + [(r.table, r.entity) for r in mapping.rows]
             named += [(statement.table, statement.column) for _, statement in mapping.statements()]
@@ -193,11 +194,15 @@ class Side:
         if not columns or not ids:
             return said
         origins = [
-            {"cells": self.catalog.table(source, table).cells, "entity": kept_as(column)}
+            {
+                "cells": self.catalog.table(source, table).cells,
+                "entity": kept_as(column),
+                "markers": bound.markers(self.catalog.maps[source].null),
+            }
             for source, table, column in columns
         ]
         names = [f"{table}.{column} ({source})" for source, table, column in columns]
-        values = {"ids": list(ids), "white_space": WHITE_SPACE}
+        values = {**bound.values, "ids": list(ids)}
         for row in self.run.statement("diff/naming.sql.j2", values, origins=origins).to_pylist():
             said[row["entity_id"]].append(names[row["origin"]])
         return said

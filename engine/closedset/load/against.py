@@ -11,7 +11,7 @@ import duckdb
 from closedset import progress, store
 from closedset.catalog import Catalog, SourceTable, kept_as
 from closedset.errors import LoadRefused
-from closedset.fold import WHITE_SPACE
+from closedset.ids import Bound
 from closedset.load import export, read
 from closedset.load.read import Unread
 from closedset.mapping import Map
@@ -119,7 +119,7 @@ def _compared(
         raise LoadRefused(
             f"table {former.table}: none of its columns {', '.join(former.columns)} is in the live export"
         )
-    _pair(con, former, live, [kept_as(c) for c in common], _entity(mapping, former.table, common))
+    _pair(con, former, live, [kept_as(c) for c in common], _entity(mapping, former.table, common), mapping.null)
     counts = con.execute(
         "SELECT (SELECT count(*) FROM moved), count(*) FILTER (WHERE was IS NOT NULL AND now IS NOT NULL), "
         "count(*) FILTER (WHERE now IS NULL), count(*) FILTER (WHERE was IS NULL) FROM paired"
@@ -163,12 +163,21 @@ def _entity(mapping: Map, table: str, common: Sequence[str]) -> str | None:
 
 
 def _pair(
-    con: duckdb.DuckDBPyConnection, former: SourceTable, live: SourceTable, common: list[str], entity: str | None
+    con: duckdb.DuckDBPyConnection,
+    former: SourceTable,
+    live: SourceTable,
+    common: list[str],
+    entity: str | None,
+    null: Sequence[str],
 ) -> None:
     """Sort the rows of both readings: the same cells at the same place aside, then `moved`, then `paired`."""
     for into, mine, other in (("kept_rest", former.cells, live.cells), ("live_rest", live.cells, former.cells)):
-        sql = render("verify/rest.sql.j2", into=into, mine=mine, other=other, columns=common, entity=entity)
-        con.execute(sql, {"white_space": WHITE_SPACE} if entity else None).fetchall()
+        bound = Bound()
+        sql = render(
+            "verify/rest.sql.j2",
+            into=into, mine=mine, other=other, columns=common, entity=entity, markers=bound.markers(null),
+        )  # fmt: skip
+        con.execute(sql, bound.values if entity else None).fetchall()
     con.execute(render("verify/moved.sql.j2", kept=former.cells, live=live.cells, columns=common)).fetchall()
     con.execute(render("verify/paired.sql.j2")).fetchall()
 

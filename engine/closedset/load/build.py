@@ -19,20 +19,19 @@ from closedset.catalog import (
     RowsReport,
     SlotColumns,
     SourceTable,
-    Statement,
     StoredRelation,
     kept_as,
 )
-from closedset.entity_set import EntitySet, union, width
 from closedset.errors import LoadRefused
-from closedset.fold import WHITE_SPACE
+from closedset.ids import Bound
 from closedset.ledger import State
-from closedset.load import column, correction, looked, lost, merge, near, placement, term_index
+from closedset.load import column, correction, coverage, looked, lost, near, placement, term_index
+from closedset.load import universe as universe_of
 from closedset.load.column import Surfaces
 from closedset.load.force import Force
 from closedset.load.lost import MapEntry
 from closedset.load.read.part import Unread, nearest
-from closedset.mapping import Entities, Map, Rows
+from closedset.mapping import Map
 from closedset.pack import PERIOD, Pack, Relation, Slot
 from closedset.render import quoted, render
 from closedset.yaml_file import Place
@@ -78,9 +77,9 @@ def build(
     entries = _entries(maps, by_name)
     _refuse_unknown_columns(maps, by_name)
     for entry in entries:
-        lost.withhold(con, entry, unread, by_name)
+        lost.withhold(con, entry, maps[entry.source].null, unread, by_name)
     progress.step("numbering the entities")
-    universe, map_version, merged = _entity_table(con, maps, by_name, state, force)
+    universe, map_version, merged = universe_of.number(con, maps, by_name, state, force)
     stored = {name: StoredRelation() for name in pack.relations}
     reports: list[RowsReport] = []
     surfaces = Surfaces()
@@ -94,20 +93,20 @@ def build(
     progress.step("coverage")
     _write_surfaces(con, surfaces)
     row_tables = {name: relation.table for name, relation in stored.items() if relation.table}
-    for name, count in correction.retire(con, row_tables, entries, state, force).items():
+    for name, count in correction.retire(con, maps, row_tables, entries, state, force).items():
         stored[name].retired = count
     for name, kept in stored.items():
         # A retired row is unknown whatever its terms: an index of terms would call it true.
         if kept.table and not kept.retired:
             term_index.build(con, pack, name, pack.relations[name], kept.slots, kept.rows, universe)
-    statements = _coverage(con, maps, by_name, entries, row_tables, merged > 0)
+    statements = coverage.declare(con, maps, by_name, entries, row_tables, merged > 0)
     statements += looked.declare(con, pack, state, len(statements), merged > 0, force)
     lost.lose_listed(con, pack, maps, unread, by_name)
     reports += lost.of_lists(con)
     for name, count in con.execute("SELECT relation, count(*) FROM unattributed GROUP BY relation").fetchall():
         if name in stored:
             stored[name].unattributed = count
-    _bitmaps(con, stored, statements, universe, merged > 0)
+    coverage.keep(con, stored, statements, universe, merged > 0)
     force.write(con)
     return Catalog(
         generation=generation,
@@ -148,38 +147,6 @@ def _refuse_unknown_columns(maps: dict[str, Map], by_name: dict[tuple[str, str],
             raise LoadRefused(yaml_file.said(faults, f"map of {source}", None), faults)
 
 
-def _entity_table(
-    con: duckdb.DuckDBPyConnection,
-    maps: dict[str, Map],
-    by_name: dict[tuple[str, str], SourceTable],
-    state: State,
-    force: Force,
-) -> tuple[int, str, int]:
-    """The entities, hashed and counted, and how many further ids are merged into them."""
-    named: dict[tuple[Any, ...], None] = {}
-    for source, mapping in maps.items():
-        naming: list[Entities | Rows] = [*mapping.entities, *mapping.rows]
-        for one in naming:
-            name = kept_as(one.name) if one.name else None
-            named[by_name[source, one.table].cells, kept_as(one.entity), name] = None
-        for _, said in mapping.statements():
-            named[by_name[source, said.table].cells, kept_as(said.column), None] = None
-    # One column of ids is read once for all that name it, with a name where any gives one.
-    with_name = {(cells, entity) for cells, entity, name in named if name}
-    origins = [
-        {"cells": cells, "entity": entity, "name": name}
-        for cells, entity, name in named
-        if name or (cells, entity) not in with_name
-    ]
-    con.execute(render("load/entity_name.sql.j2", origins=origins), {"white_space": WHITE_SPACE}).fetchall()
-    united = merge.unite(con, state, force)
-    con.execute(render("load/entity.sql.j2")).fetchall()
-    con.execute("DROP TABLE entity_name").fetchall()
-    merged = merge.former_ids(con) if united else 0
-    ((universe, version),) = con.execute(render("load/map_version.sql.j2")).fetchall()
-    return universe, f"{version:032x}"[:12], merged
-
-
 def _relation(
     con: duckdb.DuckDBPyConnection,
     pack: Pack,
@@ -215,7 +182,10 @@ def _relation(
     con.execute(
         render("load/relation.sql.j2", table=table, slots=declared, dated=relation.dated, timed=timed)
     ).fetchall()
-    reports = [_place(con, name, table, relation, entry, columns, surfaces, merged) for entry in entries]
+    reports = [
+        _place(con, maps[entry.source].null, name, table, relation, entry, columns, surfaces, merged)
+        for entry in entries
+    ]
     return (
         StoredRelation(
             table=table,
@@ -235,6 +205,7 @@ def _columns(entries: list[MapEntry], slot_name: str, slot: Slot) -> SlotColumns
 
 def _place(
     con: duckdb.DuckDBPyConnection,
+    null: tuple[str, ...],
     name: str,
     table: str,
     relation: Relation,
@@ -261,25 +232,27 @@ def _place(
             }
         )
     cells_table, entity, order = entry.table.cells, kept_as(entry.rows.entity), _order(entry)
-    parts = _parts(slots, order)
+    parts, bound = _parts(slots, order), Bound()
+    markers = bound.markers(null)
     sql = render(
         "load/rows.sql.j2",
-        table=table, cells=cells_table, entity=entity, entry=entry.number, slots=slots, dated=relation.dated,
-        date_slot=relation.date_slot, merged=merged, order=order, parts=list(parts),
+        table=table, cells=cells_table, entity=entity, markers=markers, entry=entry.number, slots=slots,
+        dated=relation.dated, date_slot=relation.date_slot, merged=merged, order=order, parts=list(parts),
     )  # fmt: skip
     # Each dictionary holds a text once, so the joins lose and repeat nothing in any order; the written one is right,
     # and looking for a better one among two hundred never ends.
     con.execute("SET disabled_optimizers = 'join_order'").fetchall()
     for part, some in parts.items():
         con.execute(render("load/part.sql.j2", part=part, cells=cells_table, slots=some)).fetchall()
-    ((loaded,),) = con.execute(sql, {"white_space": WHITE_SPACE}).fetchall()
+    ((loaded,),) = con.execute(sql, bound.values).fetchall()
     con.execute("RESET disabled_optimizers").fetchall()
     for part in parts:
         con.execute(f"DROP TABLE {quoted(part)}").fetchall()
     if loaded < entry.table.rows:
-        sql = render("load/unattributed.sql.j2", cells=cells_table, entity=entity, entry=entry.number)
-        bound = {"white_space": WHITE_SPACE, "relation": name, "source": entry.source, "table": entry.rows.table}
-        con.execute(sql, bound).fetchall()
+        of = {"cells": cells_table, "entity": entity, "markers": markers, "entry": entry.number}
+        named = {"relation": name, "source": entry.source, "table": entry.rows.table}
+        con.execute(render("load/unattributed.sql.j2", **of), {**bound.values, **named}).fetchall()
+        entry.mapped = {s: column.of_loaded(con, m, entry.table, entry.number) for s, m in entry.mapped.items()}
     for slot_name in entry.mapped:
         con.unregister(f"dictionary_{slot_name}")
     ((withheld, unattributed),) = con.execute(
@@ -347,52 +320,3 @@ def _write_surfaces(con: duckdb.DuckDBPyConnection, surfaces: Surfaces) -> None:
         con.register("arrow_surfaces", pa.table(list(map(list, zip(*rows, strict=True))), names=["a", "c", "f", "s"]))
         con.execute("INSERT INTO surface SELECT * FROM arrow_surfaces").fetchall()
         con.unregister("arrow_surfaces")
-
-
-def _coverage(
-    con: duckdb.DuckDBPyConnection,
-    maps: dict[str, Map],
-    by_name: dict[tuple[str, str], SourceTable],
-    entries: list[MapEntry],
-    row_tables: dict[str, str],
-    merged: bool,
-) -> list[Statement]:
-    # Rows that were placed by a column hold the entities that the column lists: ids need no second look.
-    placed = {
-        (e.table.cells, kept_as(e.rows.entity)): {"table": row_tables[e.rows.relation], "entry": e.number}
-        for e in entries
-    }
-    statements: list[Statement] = []
-    for source, mapping in maps.items():
-        for relation, said in mapping.statements():
-            cells, column = by_name[source, said.table].cells, kept_as(said.column)
-            entry = placed.get((cells, column))
-            sql = render(
-                "load/coverage.sql.j2",
-                cells=cells, column=column, statement=len(statements), merged=merged, placed=entry,
-            )  # fmt: skip
-            bound = None if entry else {"white_space": WHITE_SPACE}
-            ((entities,),) = con.execute(sql, bound).fetchall()
-            word = "every" if said.every else "listed"
-            statements.append(
-                Statement(relation=relation, source=source, said=f"{word}: {said.target}", entities=entities)
-            )
-    return statements
-
-
-def _bitmaps(
-    con: duckdb.DuckDBPyConnection,
-    stored: dict[str, StoredRelation],
-    statements: list[Statement],
-    universe: int,
-    merged: bool,
-) -> None:
-    for name, relation in stored.items():
-        mine = [i for i, statement in enumerate(statements) if statement.relation == name]
-        sql = render(
-            "load/bitmap.sql.j2", table=relation.table, statements=mine, last=width(universe) - 1,
-            merged=merged,
-        )  # fmt: skip
-        con.execute(sql, {"relation": name}).fetchall()
-    for name, *blobs in con.execute("SELECT relation, held, looked_at, withheld FROM bitmap").fetchall():
-        stored[name].covered = len(union((EntitySet.of_bytes(blob, universe) for blob in blobs), universe))

@@ -1,7 +1,7 @@
 """One column of an export read for one slot: each distinct text once, as the dictionary its rows are joined to."""
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR, Decimal
 from typing import Any
 
@@ -47,7 +47,7 @@ class Plain:
 @dataclass(frozen=True)
 class Mapped:
     """One slot of one map entry: how it is read, and the distinct texts of its column with their cells (without
-    those in plain form, if it has one)."""
+    those in plain form, if it has one). Of plain cells, `unloaded` stand in rows that name no entity."""
 
     slot: Slot
     cell: Cell
@@ -55,6 +55,7 @@ class Mapped:
     readings: dict[str, Reading]
     held: dict[str, int]
     plain: Plain | None = None
+    unloaded: int = 0
 
 
 class Surfaces:
@@ -97,6 +98,17 @@ def read(
     vocabulary = pack.vocabulary(slot)
     readings = {raw: cells.read(raw, cell, slot, vocabulary, null) for raw in held}
     return Mapped(slot, cell, vocabulary, readings, held, plain)
+
+
+def of_loaded(con: duckdb.DuckDBPyConnection, mapped: Mapped, table: SourceTable, entry: int) -> Mapped:
+    """The same, of the rows of a map entry that are loaded: without the cells of those that name no entity."""
+    column = kept_as(mapped.cell.column) if mapped.cell.column else None
+    sql = render("load/unloaded_cells.sql.j2", cells=table.cells, column=column, entry=entry)
+    gone: dict[str, int] = dict(con.execute(sql).fetchall())
+    held = {raw: count - gone.get(raw, 0) for raw, count in mapped.held.items() if count > gone.get(raw, 0)}
+    readings = {raw: mapped.readings[raw] for raw in held}
+    plain = sum(count for raw, count in gone.items() if raw not in mapped.held)
+    return replace(mapped, readings=readings, held=held, unloaded=plain)
 
 
 def varied(con: duckdb.DuckDBPyConnection, mapped: dict[str, Cell], table: SourceTable) -> dict[str, int]:
@@ -201,7 +213,7 @@ def _fitting(reading: Reading, scale: int) -> Decimal | None:
 
 def report(mapped: Mapped, scale: int) -> SlotReport:
     """What the cells of a column say, by rows, with the most frequent texts that say nothing usable."""
-    report = SlotReport(recorded=sum(mapped.plain.sizes.values()) if mapped.plain else 0)
+    report = SlotReport(recorded=sum(mapped.plain.sizes.values()) - mapped.unloaded if mapped.plain else 0)
     unreadable: dict[str, int] = {}
     unplaced: dict[str, int] = {}
     for raw, reading in mapped.readings.items():

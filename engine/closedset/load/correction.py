@@ -10,10 +10,12 @@ import pyarrow as pa
 from closedset.catalog import kept_as
 from closedset.errors import LedgerRefused
 from closedset.fold import WHITE_SPACE
+from closedset.ids import Bound
 from closedset.ledger import Correction, Event, Fact, State, digest
 from closedset.load.force import Force
 from closedset.load.lost import MapEntry
 from closedset.load.read.part import nearest
+from closedset.mapping import Map
 from closedset.render import quoted, render
 from closedset.row_id import SHAPE, Entry, entries, parse
 from closedset.store import Generation
@@ -109,7 +111,12 @@ def _found(held: Generation, row: str, entity_id: str | None) -> _Row:
 
 
 def retire(
-    con: duckdb.DuckDBPyConnection, tables: Mapping[str, str], loaded: Sequence[MapEntry], state: State, force: Force
+    con: duckdb.DuckDBPyConnection,
+    maps: Mapping[str, Map],
+    tables: Mapping[str, str],
+    loaded: Sequence[MapEntry],
+    state: State,
+    force: Force,
 ) -> Counter[str]:
     """Mark the retired rows of each relation in a column of their own, and count them by relation; a relation
     without any has no such column. Takes the relations' tables by name."""
@@ -123,7 +130,9 @@ def retire(
             (entry, place, about)
             for entry in loaded
             if entry.rows.relation == relation
-            for place, about in _places(con, entry, [e for e in events if entry.number in made_by[e.id]]).items()
+            for place, about in _places(
+                con, entry, maps[entry.source].null, [e for e in events if entry.number in made_by[e.id]]
+            ).items()
         ]
         for entry, place, about in places:
             for event_id in about:
@@ -141,7 +150,7 @@ def retire(
 
 
 def _places(
-    con: duckdb.DuckDBPyConnection, entry: MapEntry, events: Sequence[Event[Correction]]
+    con: duckdb.DuckDBPyConnection, entry: MapEntry, null: Sequence[str], events: Sequence[Event[Correction]]
 ) -> dict[int, list[int]]:
     """The places of an entry's rows that some corrections are about, each with the corrections' ids."""
     if not events:
@@ -153,11 +162,13 @@ def _places(
     named = {column for event in events for column in event.fact.columns}
     columns = [column for column in entry.table.columns if column in named]
     con.register("corrected", pa.table({"entity_id": pa.array(wanted, pa.string())}))
+    bound = Bound()
     sql = render(
         "load/corrected.sql.j2",
-        cells=entry.table.cells, entity=kept_as(entry.rows.entity), columns=[kept_as(c) for c in columns],
+        cells=entry.table.cells, entity=kept_as(entry.rows.entity), markers=bound.markers(null),
+        columns=[kept_as(c) for c in columns],
     )  # fmt: skip
-    rows = con.execute(sql, {"white_space": WHITE_SPACE}).fetchall()
+    rows = con.execute(sql, bound.values).fetchall()
     con.unregister("corrected")
     found: dict[int, list[int]] = {}
     for place, entity_id, *texts in rows:

@@ -54,7 +54,7 @@ def declare(
         number = first + len(statements)
         sql = render(
             "load/coverage.sql.j2",
-            cells="listed", column="entity_id", statement=number, merged=merged, placed=None,
+            cells="listed", column="entity_id", markers=[], statement=number, merged=merged, placed=None,
         )  # fmt: skip
         ((entities,),) = con.execute(sql, {"white_space": WHITE_SPACE}).fetchall()
         ((gone,),) = con.execute(render("load/unknown_id.sql.j2", merged=merged)).fetchall()

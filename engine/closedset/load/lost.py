@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import duckdb
 
+from closedset import ids
 from closedset.catalog import Lost, RowsReport, SourceTable
-from closedset.fold import WHITE_SPACE
 from closedset.load.column import Mapped
 from closedset.load.read.part import Unread
 from closedset.mapping import Map, Rows
@@ -41,17 +41,18 @@ class MapEntry:
 def withhold(
     con: duckdb.DuckDBPyConnection,
     entry: MapEntry,
+    null: Sequence[str],
     unread: dict[tuple[str, str], list[Unread]],
     by_name: dict[tuple[str, str], SourceTable],
 ) -> None:
     """File each unreadable row under its entity where that is sure, else among the unattributed.
 
-    The entity is sure when its column is the file's first: a stray delimiter shifts only what comes after it.
-    A row lost before a SELECT saw it could be about anybody.
+    The entity is sure when its column is the file's first: a stray delimiter shifts only what comes after it. `null`
+    are the texts by which the map records nothing. A row lost before a SELECT saw it could be about anybody.
     """
     relation, number = entry.rows.relation, entry.number
     for row in unread.get((entry.source, entry.rows.table), []):
-        entity = (row.first_cell or "").strip(WHITE_SPACE)
+        entity = ids.read(row.first_cell, null)
         if row.first_column == entry.rows.entity and entity:
             con.execute(
                 "INSERT INTO withheld VALUES (?, ?, ?, ?, ?, ?, ?, ?)",

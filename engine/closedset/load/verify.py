@@ -59,6 +59,7 @@ def verify(path: str | Path, source: str | None = None) -> Verified:
                 store.attach(con, store.cells_file(target, file), database)
             tables = [t for t in catalog.tables if source in (None, t.source)]
             found = [d for t in tables for d in _cells(con, catalog, t)]
+            found += _sums(catalog, source)
             found += _derived(con, target, catalog, source)
         except duckdb.InterruptException:
             raise
@@ -125,6 +126,20 @@ def _figures(catalog: Catalog, again: Catalog) -> Iterator[Difference]:
     for key in was:
         if was[key] != now[key]:
             yield Difference(f"catalog: {key}", 1, (f"says {_short(was[key])}, counted {_short(now[key])}",))
+
+
+def _sums(catalog: Catalog, source: str | None) -> Iterator[Difference]:
+    """Whether the figures of each load report add up: rows read, and in each slot the rows loaded."""
+    for one in catalog.reports if source is None else [r for r in catalog.reports if r.source == source]:
+        named = f"catalog: {one.relation} from {one.table} ({one.source})"
+        sums = [(f"{named}: rows read", one.read, one.loaded + one.withheld + one.unattributed)]
+        sums += [
+            (f"{named}: {slot}", one.loaded, said.recorded + said.empty + said.reversed + said.unreadable.rows)
+            for slot, said in one.slots.items()
+        ]
+        for where, whole, parts in sums:
+            if whole != parts:
+                yield Difference(where, abs(whole - parts), (f"{whole} are counted, and their parts are {parts}",))
 
 
 def _short(value: Any) -> str:
