@@ -200,6 +200,76 @@ def test_every_row_of_the_live_export_is_the_same_moved_changed_missing_or_new(
     assert run("verify", store, "--against", tmp_path / "live")[0] == code
 
 
+PARTS = """
+source: hr
+files: {checks: "checks*.csv"}
+rows: [{relation: check, from: checks, entity: id, slots: {outcome: outcome}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "live", "figures", "examples"),
+    [
+        (  # A part file more, before the others; and one that is gone.
+            {"checks_2": rows(*ROWS)},
+            {"checks_1": rows("e9,passed,1,2020"), "checks_2": rows(*ROWS)},
+            (5, 6, 5, 0, 0, 0, 1, 0),
+            {"new": [(None, "checks_1.csv row 1")]},
+        ),
+        (
+            {"checks_1": rows("e9,passed,1,2020"), "checks_2": rows(*ROWS)},
+            {"checks_2": rows(*ROWS)},
+            (6, 5, 5, 0, 0, 1, 0, 0),
+            {"missing": [("checks_1.csv row 1", None)]},
+        ),
+        (  # Files of one name are told apart by their folders; a file of another name alone is the same file.
+            {"2023/checks": rows(*ROWS[:2]), "2024/checks": rows(*ROWS[2:])},
+            {"2022/checks": rows("e9,passed,1,2020"), "2023/checks": rows(*ROWS[:2]), "2024/checks": rows(*ROWS[2:])},
+            (5, 6, 5, 0, 0, 0, 1, 0),
+            {"new": [(None, "checks.csv row 1")]},
+        ),
+        ({"checks_1": rows(*ROWS)}, {"checks_2": rows(*ROWS)}, (5, 5, 5, 0, 0, 0, 0, 0), {}),
+        (  # A row that moves from one part to another has moved; so has one within its part.
+            {"checks_1": rows(*ROWS[:2]), "checks_2": rows(*ROWS[2:])},
+            {"checks_0": rows("e9,passed,1,2020"), "checks_1": rows(ROWS[0]), "checks_2": rows(*ROWS[2:], ROWS[1])},
+            (5, 6, 4, 1, 0, 0, 1, 0),
+            {"moved": [("checks_1.csv row 2", "checks_2.csv row 4")]},
+        ),
+        (  # A line that can be read again is a row more, and those below it stand where they stood.
+            {"checks": rows(*ROWS[:2], "e7,passed", *ROWS[2:])},
+            {"checks": rows(*ROWS[:2], "e7,passed,1,2020", *ROWS[2:])},
+            (5, 6, 5, 0, 0, 0, 1, 0),
+            {"new": [(None, "checks.csv row 3")]},
+        ),
+        (  # A row that names nobody is known by its place in its file.
+            {"checks_2": rows(ROWS[0], ",failed,3,2021")},
+            {"checks_1": rows("e9,passed,1,2020"), "checks_2": rows(ROWS[0], ",passed,3,2021")},
+            (2, 3, 1, 0, 1, 0, 1, 1),
+            {"changed": [("checks_2.csv row 2", "checks_2.csv row 2")]},
+        ),
+    ],
+)
+def test_a_row_of_a_part_stands_where_it_stood_whatever_parts_there_are(
+    tmp_path: Path, kept: dict[str, str], live: dict[str, str], figures: tuple[int, ...], examples: dict[str, list[Any]]
+) -> None:
+    folders: dict[str, dict[Path, None]] = {"kept": {}, "live": {}}
+    for folder, parts in (("kept", kept), ("live", live)):
+        for name, text in parts.items():
+            file = tmp_path / folder / f"{name}.csv"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+            folders[folder][file.parent] = None
+    (tmp_path / "pack.yaml").write_text(PACK, encoding="utf-8")
+    (tmp_path / "map.yaml").write_text(PARTS, encoding="utf-8")
+    code, _, err = run("load", tmp_path / "s", "--pack", tmp_path / "pack.yaml", *folders["kept"])
+    assert code == 0, err
+    live_folders = [word for folder in folders["live"] for word in ("--against", folder)]
+    (checks,) = verify(tmp_path / "s", *live_folders)[1]["tables"]
+    assert tuple(checks[f] for f in FIGURES) == figures
+    for kind, expected in examples.items():
+        assert [(e["was_at"], e["now_at"]) for e in checks["examples"][kind]] == expected
+
+
 def test_columns_and_lines_that_came_or_went_are_named(store: Path, tmp_path: Path) -> None:
     lines = [f"{line},z" for line in ROWS]
     live = export(tmp_path / "live", checks=rows(*lines, "e5,failed", head="id,outcome,fee,date,more"))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 
 from closedset import progress, store
 from closedset.catalog import Catalog, SourceTable, kept_as
@@ -14,6 +15,7 @@ from closedset.errors import LoadRefused
 from closedset.ids import Bound
 from closedset.load import export, read
 from closedset.load.read import Unread
+from closedset.load.same_place import Stretch, stretches
 from closedset.mapping import Map
 from closedset.render import quoted, render
 
@@ -32,9 +34,10 @@ class Other:
 
 @dataclass(frozen=True)
 class Compared:
-    """One table of files, as kept and as it is now. A row is `same` (same cells, same place), `moved` (same cells,
-    another place), `changed` (of the same entity, or at the same place where no entity is named), `missing` or
-    `new`; `cells` counts the changed cells. Of each kind but the first the first rows stand in `examples`."""
+    """One table of files, as kept and as it is now. A row is `same` (same cells, at the same row of the same file),
+    `moved` (same cells, another place), `changed` (of the same entity, or at the same place where no entity is named),
+    `missing` or `new`; `cells` counts the changed cells. Of each kind but the first the first rows stand in
+    `examples`."""
 
     table: str
     same_bytes: bool
@@ -171,15 +174,29 @@ def _pair(
     null: Sequence[str],
 ) -> None:
     """Sort the rows of both readings: the same cells at the same place aside, then `moved`, then `paired`."""
-    for into, mine, other in (("kept_rest", former.cells, live.cells), ("live_rest", live.cells, former.cells)):
+    places = stretches(former, live)
+    placed = places != [Stretch(0, 0, min(former.rows, live.rows))]
+    for into, kept in (("kept_rest", True), ("live_rest", False)):
+        mine, other = (former.cells, live.cells) if kept else (live.cells, former.cells)
+        if placed:
+            con.register("stretch", _stretch(places, kept))
         bound = Bound()
         sql = render(
             "verify/rest.sql.j2",
             into=into, mine=mine, other=other, columns=common, entity=entity, markers=bound.markers(null),
+            placed=placed, kept=kept,
         )  # fmt: skip
         con.execute(sql, bound.values if entity else None).fetchall()
     con.execute(render("verify/moved.sql.j2", kept=former.cells, live=live.cells, columns=common)).fetchall()
     con.execute(render("verify/paired.sql.j2")).fetchall()
+
+
+def _stretch(places: Sequence[Stretch], kept: bool) -> pa.Table:
+    """The places of one reading with what leads from each to the other's."""
+    both = [(s.was, s.now, s.held) if kept else (s.now, s.was, s.held) for s in places]
+    rows = [(mine, mine + held - 1, other - mine) for mine, other, held in both]
+    columns = list(zip(*rows, strict=True)) or [(), (), ()]
+    return pa.table({n: pa.array(c, pa.int64()) for n, c in zip(("first", "last", "by"), columns, strict=True)})
 
 
 def _first(con: duckdb.DuckDBPyConnection, table: str, which: str) -> list[tuple[int, int]]:
