@@ -217,7 +217,7 @@ def draw_looked_at(
     if often(rng, 0.5):
         return rng.choice(["rows", "none"])
     listed = rng.sample(entities, rng.randint(0, len(entities)))
-    log = [*(pad(rng, e) for e in listed), *(None, "outsider", "-")[: rng.randint(0, 3)]]
+    log = [*(pad(rng, e) for e in listed), *("-" if len(listed) % 2 else None, "outsider")[: rng.randint(0, 2)]]
     tables[f"{name}_log"] = [{"id": e} for e in log]
     return {"listed": f"{name}_log.id"}
 
@@ -260,7 +260,9 @@ def draw_table(
             row["began"], row["ended"] = draw_period(rng, clean)
             table.append(row)
     if table and not clean and often(rng, 0.08):
-        table.insert(rng.randint(0, len(table)), {**rng.choice(table), "id": rng.choice(["", None, "- ", "-"])})
+        # A text that records nothing, or an id like any other: what the map says of it is drawn later.
+        blank = "- " if len(table) % 2 else ""
+        table.insert(rng.randint(0, len(table)), {**rng.choice(table), "id": rng.choice([blank, None, " \t"])})
     rng.shuffle(table)
     return table
 

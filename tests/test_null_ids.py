@@ -148,3 +148,16 @@ def test_a_correction_of_a_row_that_comes_to_name_nobody_has_no_effect(store: Pa
     out = ok("load", tmp_path / "st", "--pack", tmp_path / "pack.yaml", store.parent / "x", "--accept-shrink")
     assert "correction 1: the source no longer states the row" in out
     assert "corrected_rows_unanswerable:cert" not in reasons(asked(tmp_path / "st", ISO))
+
+
+def test_init_asks_of_an_id_that_may_be_none(tmp_path: Path) -> None:
+    rows = "".join(f"S{n},{kind}\n" for n, kind in enumerate(["ISO", "QMS", "ISO", "QMS"]))
+    export(tmp_path / "x", {"certs.csv": f"supplier_id,standard\n{rows}n/a,ISO\n"})
+    out = ok("init", tmp_path / "x", "--out", tmp_path / "d")
+    assert "Do 'n/a' record nothing? Then say so under `null` in the map." in out
+    drafted = (tmp_path / "d" / "map.yaml").read_text(encoding="utf-8")
+    assert "# null: [n/a]\n# 'n/a' stands in certs.supplier_id 1, as an id\n" in drafted
+    export(tmp_path / "d", {"map.yaml": drafted.replace("# null:", "null:").replace("null: [", '"null": [')})
+    ok("load", tmp_path / "st", "--pack", tmp_path / "d" / "pack.yaml", tmp_path / "x")
+    with closedset.open(tmp_path / "st") as opened:
+        assert (opened.catalog.universe, opened.catalog.relations["certs"].unattributed) == (4, 1)

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from closedset import mapping, pack, store
 from closedset.errors import LoadRefused
 from closedset.load.proposal.identifier import identifier
-from closedset.load.proposal.map_text import joins, map_text
+from closedset.load.proposal.map_text import joins, map_text, markers
 from closedset.load.proposal.offered import Aside, Offered, offered
 from closedset.load.proposal.pack_text import pack_text
 from closedset.load.proposal.profile import Column, profile
@@ -116,9 +116,9 @@ def _questions(
                 f"{relation.name}: does a row hold from {pair.start.column.name} to {pair.end.column.name}? Then it is "
                 "`dated` in the pack, and they are its `period` in the map."
             )
-    markers = list(dict.fromkeys(m for r in made for s in r.slots for m, _ in s.of.column.markers))
-    if markers:
-        questions.append(f"Do {', '.join(map(repr, markers))} record nothing? Then say so under `null` in the map.")
+    seen = markers(chosen, tables, columns, made)
+    if seen:
+        questions.append(f"Do {', '.join(map(repr, seen))} record nothing? Then say so under `null` in the map.")
     lists = [t for t in tables if t.name in chosen.chosen.columns and t.name not in {r.table.name for r in made}]
     for table in lists:
         questions.append(f"{table.name} lists ids and nothing else. Is it a log of who was checked, and for what?")

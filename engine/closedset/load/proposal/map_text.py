@@ -53,7 +53,7 @@ def map_text(
         lines.append(noted(f"  {table.name}: {_files(table)}", f"{table.cells.rows + table.unreadable} rows{bad}"))
     for one in aside:
         lines += comment(f"left aside: {one_line(one.file, 200)}: {one_line(one.why, 300)}", 2)
-    lines += _markers(relations)
+    lines += _markers(markers(subject, tables, columns, relations))
     lines += _entities(subject, tables, relations)
     if relations:
         lines += ["", *(line for text in _LOOKED_AT for line in comment(text)), "rows:"]
@@ -71,12 +71,27 @@ def _files(table: Offered) -> str:
     return mapped(**({"file": listed(said.file)} if said.file else {}), **inside)
 
 
-def _markers(relations: Sequence[Relation]) -> list[str]:
+def markers(
+    subject: Subject,
+    tables: Sequence[Offered],
+    columns: Mapping[str, Sequence[Column]],
+    relations: Sequence[Relation],
+) -> dict[str, list[str]]:
+    """The texts that may record nothing, each with where it stands in how many cells: of slots, and of ids."""
     seen: dict[str, list[str]] = {}
     for relation in relations:
         for slot in relation.slots:
             for text, held in slot.of.column.markers:
                 seen.setdefault(text, []).append(f"{relation.name}.{slot.name} {held}")
+    for table in tables:
+        for column in columns[table.name]:
+            if column.name == subject.chosen.columns.get(table.name):
+                for text, held in column.markers:
+                    seen.setdefault(text, []).append(f"{table.name}.{column.name} {held}, as an id")
+    return seen
+
+
+def _markers(seen: Mapping[str, Sequence[str]]) -> list[str]:
     if not seen:
         return []
     lines = ["", *comment(_MARKERS)]
