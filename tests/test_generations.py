@@ -133,10 +133,10 @@ def test_gc_clears_a_first_load_that_was_killed_and_refuses_what_is_no_store(tmp
 
 
 def test_gc_waits_for_no_load_and_disturbs_none(tmp_path: Path) -> None:
-    from closedset import store
+    from closedset.load import lock
 
     load(tmp_path, t=ONE)
-    with store.loading(tmp_path / "s"):
+    with lock.loading(tmp_path / "s"):
         code, out, err = run("gc", tmp_path / "s")
     assert (code, out) == (2, "")
     assert "another load is running" in err

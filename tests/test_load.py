@@ -445,10 +445,10 @@ def test_a_killed_load_leaves_the_old_generation_and_a_new_load_finishes(tmp_pat
 
 
 def test_a_second_loader_is_refused_at_once_and_told_who_loads(tmp_path: Path) -> None:
-    from closedset import store
+    from closedset.load import lock
 
     load(tmp_path, {"t.csv": RAGGED})
-    with store.loading(tmp_path / "store"):
+    with lock.loading(tmp_path / "store"):
         begun = time.monotonic()
         said = rf"another load is running \(process {os.getpid()} on .*, since .*load\.lock"
         with pytest.raises(StoreRefused, match=said):

@@ -1,4 +1,4 @@
-"""A store: a directory of immutable generations, a `CURRENT` pointer, and the lock one loader holds.
+"""A store: a directory of immutable generations and a `CURRENT` pointer.
 
 Readers open the current generation read-only and are never blocked; a killed load leaves what was there.
 """
@@ -6,11 +6,9 @@ Readers open the current generation read-only and are never blocked; a killed lo
 import contextlib
 import json
 import os
-import platform
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
@@ -321,13 +319,13 @@ def connect(file: Path | None, read_only: bool) -> duckdb.DuckDBPyConnection:
     Refuses (StoreRefused) a file below a folder of a name that DuckDB takes for another.
     """
     if file is not None:
-        _refuse_name(file.parent)
+        refuse_name(file.parent)
     con = duckdb.connect(str(file) if file else ":memory:", read_only=read_only, config=_CONFIG)
     con.execute("SET TimeZone = 'UTC'").fetchall()
     return con
 
 
-def _refuse_name(path: Path) -> None:
+def refuse_name(path: Path) -> None:
     """Refuse (StoreRefused) a folder in which DuckDB would look for its files elsewhere, or not at all."""
     held = next((sign for sign in _UNNAMEABLE if sign in path.absolute().as_posix()), None)
     if held is not None:
@@ -385,43 +383,3 @@ def _fsync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-@contextlib.contextmanager
-def loading(path: Path) -> Iterator[None]:
-    """Hold the store's load lock. Refuses at once, saying who holds it; a dead process has released it."""
-    from filelock import FileLock, Timeout
-
-    _refuse_name(path)
-    holder = path / "load.holder"
-    fresh = not path.exists()
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        (path / GENERATIONS).mkdir(exist_ok=True)
-        (path / CELLS).mkdir(exist_ok=True)
-        lock = FileLock(path / "load.lock")
-        lock.acquire(timeout=0)
-    except Timeout:
-        try:
-            who = holder.read_text(encoding="utf-8").strip()
-        except OSError:
-            who = "another process"
-        raise StoreRefused(
-            f"{path}: another load is running ({who} holds {path / 'load.lock'}); try again when it ends"
-        ) from None
-    except OSError as error:
-        raise StoreRefused(f"{error.filename or path}: cannot hold a store: {error.strerror}") from None
-    try:
-        since = datetime.now(UTC).isoformat(timespec="seconds")
-        # On a full disk nobody learns who holds the lock; what is to be written says that it is full.
-        with contextlib.suppress(OSError):
-            holder.write_text(f"process {os.getpid()} on {platform.node()}, since {since},", encoding="utf-8")
-        yield
-    finally:
-        holder.unlink(missing_ok=True)
-        if fresh and current(path) is None:
-            # A first load that was refused leaves no directory that looks like a store.
-            for left in (path / "load.lock", path / GENERATIONS, path / CELLS, path):
-                with contextlib.suppress(OSError):
-                    left.rmdir() if left.is_dir() else left.unlink()
-        lock.release()

@@ -13,7 +13,7 @@ from closedset import pack as pack_file
 from closedset.catalog import Catalog, Change, Drift, SourceTable
 from closedset.errors import LoadRefused, StoreRefused
 from closedset.ledger import State
-from closedset.load import build, drift, export, generation, read, since, tables
+from closedset.load import build, drift, export, generation, lock, read, since, tables
 from closedset.load.generation import Draft
 from closedset.load.read import Chosen, Digest, Part, Unread
 from closedset.mapping import Map
@@ -83,7 +83,7 @@ def _into(target: Path, the_pack: Pack, the_map: Map, chosen: Chosen, accept_shr
     fingerprint, digests = export.fingerprint(the_pack, the_map, chosen)
     if target.exists() and not target.is_dir():
         raise StoreRefused(f"{target}: is a file; a store is a directory")
-    with store.loading(target):
+    with lock.loading(target):
         before = _before(target, the_pack, the_map.source)
         state = ledger.read(target)
         if before:

@@ -16,7 +16,7 @@ from closedset.catalog import Catalog
 from closedset.errors import ClosedsetError, LedgerRefused, StoreRefused
 from closedset.fold import fold
 from closedset.ledger import Correction, Event, Fact, Looked, Merge, Placement, State, Undo
-from closedset.load import correction, derive_again, looked, merge, placement
+from closedset.load import correction, derive_again, lock, looked, merge, placement
 from closedset.store import Generation
 
 
@@ -172,7 +172,7 @@ def _amend(
     if store.current(target) is None:
         # Refuses, and before the lock: that would make a directory of a path that is none.
         store.Store(target)
-    with store.loading(target):
+    with lock.loading(target):
         state = ledger.read(target)
         with store.Store(target) as held:
             before = held.catalog

@@ -14,6 +14,7 @@ import duckdb
 from closedset import progress, store
 from closedset.catalog import Catalog
 from closedset.errors import LoadRefused, StoreRefused
+from closedset.load import lock
 from closedset.render import quoted
 
 #: So much memory a load may hold before it spills beside the generation it writes.
@@ -129,7 +130,7 @@ def collect(path: str | Path, keep: int | None = None) -> list[Dropped]:
     target = Path(path)
     if not (target / store.GENERATIONS).is_dir():
         store.Store(target).close()
-    with store.loading(target):
+    with lock.loading(target):
         number = store.current(target)
         if number is None:
             store.refuse_lost_pointer(target)
