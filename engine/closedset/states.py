@@ -11,6 +11,7 @@ from itertools import accumulate
 from math import prod
 from operator import mul
 
+from closedset.catalog import TermRows
 from closedset.entity_set import EntitySet, union, width
 from closedset.execute import Run
 from closedset.judged_rows import Rows, judged_rows
@@ -18,7 +19,7 @@ from closedset.plan import Group, Scan, candidates, sentence
 from closedset.unknown import Unknown, corrected, undated, unknown
 
 #: So many bytes of bitmaps each thread of a pass may fill; where rows can be in more states, reasons are asked apart.
-_MOST = 128 << 20
+_MOST = 256 << 20
 
 
 @dataclass(frozen=True)
@@ -56,12 +57,12 @@ class _State:
 
 def few(run: Run, scan: Scan, groups: Sequence[Group]) -> bool:
     """Whether the rows of some groups can be in no more states than one pass may tell apart."""
-    return prod(len(digit.cases) for digit in _digits(scan, groups)) * width(run.universe) // 8 <= _MOST
+    return prod(len(digit.cases) for digit in _digits(run, scan, groups)) * width(run.universe) // 8 <= _MOST
 
 
 def read(run: Run, scan: Scan, groups: Sequence[Group]) -> dict[int, Rows]:
     """Read a relation's rows once for some of its groups; by group index."""
-    digits = _digits(scan, groups)
+    digits = _digits(run, scan, groups)
     radices = [len(digit.cases) for digit in digits]
     weights = list(accumulate(radices[:-1], mul, initial=1))
     rows, values = judged_rows(run, scan, groups)
@@ -80,14 +81,15 @@ def read(run: Run, scan: Scan, groups: Sequence[Group]) -> dict[int, Rows]:
     return {group.index: _rows(run, group, digits, states) for group in groups}
 
 
-def _digits(scan: Scan, groups: Sequence[Group]) -> list[_Digit]:
+def _digits(run: Run, scan: Scan, groups: Sequence[Group]) -> list[_Digit]:
     every = candidates(groups)
     asked = {i for group in groups for i in group.tests}
     digits: list[_Digit] = []
     for expansion in scan.expansions:
         index = expansion.bound.index
         if index in asked:
-            reasons = tuple(reason for reason in unknown(expansion) if reason.codes != ())
+            slot = run.catalog.relations[scan.relation].slots.get(expansion.bound.name)
+            reasons = tuple(r for r in unknown(expansion) if _occurs(r, slot.terms if slot else None))
             digits.append(_Digit(index, f"_c{index}", reasons, None if index in every else f"NOT _c{index}"))
     if scan.retired:
         digits.append(_Digit(None, "NOT _retired", (corrected(scan.relation),)))
@@ -95,6 +97,11 @@ def _digits(scan: Scan, groups: Sequence[Group]) -> list[_Digit]:
         late = replace(undated(scan.relation), condition=scan.time.possible)
         digits.append(_Digit(None, scan.time.certain, (late,), "TRUE", time=True))
     return digits
+
+
+def _occurs(reason: Unknown, terms: dict[int, TermRows] | None) -> bool:
+    """Whether some row may be unknown for a reason: a term index tells which codes no row holds."""
+    return reason.codes is None or any(terms is None or code in terms for code in reason.codes)
 
 
 def _rows(run: Run, group: Group, digits: Sequence[_Digit], states: Sequence[_State]) -> Rows:
