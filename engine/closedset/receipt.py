@@ -5,11 +5,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from closedset import cells, row_id
+from closedset import cells, ids, row_id
 from closedset.catalog import Catalog, SourceTable, kept_as
 from closedset.cells import Reading
 from closedset.execute import Run
-from closedset.fold import WHITE_SPACE
 from closedset.mapping import Cell
 from closedset.pack import PERIOD, Slot
 from closedset.vocabulary import Vocabulary
@@ -108,7 +107,7 @@ class Sources:
         entry = self.entries[row.entry]
         table = self._table(row.entry)
         slots = {one.name: self._slot(row, one, table, kept) for one in self._mapped_slots(row)}
-        entity_id = (kept[table.cells][row.place][kept_as(entry.rows.entity)] or "").strip(WHITE_SPACE)
+        entity_id = ids.read(kept[table.cells][row.place][kept_as(entry.rows.entity)], ())
         return StatedRow(row, entry.row_id(row.place), entity_id, slots)
 
     def _mapped_slots(self, row: StoredRow) -> "list[_Mapped]":

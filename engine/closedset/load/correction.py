@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import duckdb
 import pyarrow as pa
 
+from closedset import ids
 from closedset.catalog import kept_as
 from closedset.errors import LedgerRefused
-from closedset.fold import WHITE_SPACE
 from closedset.ids import Bound
 from closedset.ledger import Correction, Event, Fact, State, digest
 from closedset.load.force import Force
@@ -102,9 +102,9 @@ def _found(held: Generation, row: str, entity_id: str | None) -> _Row:
     cells = dict(zip([d[0] for d in found.description or ()], kept[0], strict=True))
 
     def owner(of: Entry) -> str:
-        return (cells[kept_as(of.rows.entity)] or "").strip(WHITE_SPACE)
+        return ids.read(cells[kept_as(of.rows.entity)], ())
 
-    if entity_id is not None and owner(entry) != entity_id.strip(WHITE_SPACE):
+    if entity_id is not None and owner(entry) != ids.read(entity_id, ()):
         said = ", ".join(f"{e.row_id(asked.place)} is a row of {owner(e)!r}" for e in beside)
         raise LedgerRefused(f"{row!r} is no row of {entity_id!r}: {said}")
     return _Row(entry, owner(entry), {column: cells[kept_as(column)] for column in table.columns})
