@@ -9,8 +9,11 @@ from closedset.entity_set import EntitySet
 
 @pytest.mark.parametrize(
     ("universe", "held"),
-    [(1, 0), (1, 1), (8, 8), (17, 5), (64, 64), (9_000, 3), (65_537, 9), (100_000, 60_000), (100_001, 100_001)],
-)
+    [
+        (1, 0), (1, 1), (8, 8), (17, 5), (64, 64), (9_000, 3), (65_537, 9), (100_000, 60_000), (100_001, 100_001),
+        (200_003, 0), (200_003, 40), (200_064, 40), (500_000, 2_500), (500_009, 2_001),
+    ],
+)  # fmt: skip
 def test_the_ordinals_of_a_set_are_its_members_in_order(universe: int, held: int) -> None:
     members = sorted(random.Random(universe).sample(range(universe), held))
     bitmap = EntitySet.of_ordinals(members, universe)
@@ -38,4 +41,13 @@ def test_sets_combine_as_sets_of_numbers_do(universe: int) -> None:
     assert everybody.ordinals() == list(range(universe))
     assert everybody - one == EntitySet.of_ordinals(set(range(universe)) - a, universe)
     assert (one - one) == EntitySet.empty(universe) == EntitySet.of_bytes(None, universe)
-    assert not EntitySet.empty(universe)
+    nobody = EntitySet.empty(universe)
+    assert not nobody
+    for known in (nobody, everybody, one - one, one | everybody):
+        members = set(known.ordinals())
+        assert len(known) == len(members)
+        for found, wanted in (
+            (one & known, a & members), (one | known, a | members), (one - known, a - members),
+            (known & one, members & a), (known | one, members | a), (known - one, members - a),
+        ):  # fmt: skip
+            assert found == EntitySet.of_ordinals(wanted, universe)

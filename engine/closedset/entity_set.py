@@ -7,7 +7,7 @@ that a BIT and its bytes are the same. Ordinals follow entity ids in code-point 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, lru_cache, reduce
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -17,29 +17,30 @@ if TYPE_CHECKING:
 _REVERSED = bytes(int(f"{i:08b}"[::-1], 2) for i in range(256))
 #: The members that each byte holds, and the bytes that hold any: both are found without a step a byte.
 _MEMBERS = tuple(tuple(bit for bit in range(8) if byte & (0x80 >> bit)) for byte in range(256))
-_HOLDING = re.compile(rb"[^\0]")
-_CHUNK = 512
+_HOLDING = re.compile(rb"\0*+([^\0]|\Z)")
+_CHUNK = 2048
 _NOBODY = bytes(_CHUNK)
 #: So many bytes are combined as one integer before importing Arrow's compute kernels pays.
 _SMALL = 8192
+#: So few members of a large set are listed by Arrow, however far apart they are.
+_FEW = 2000
 
 
 @dataclass(frozen=True, eq=False)
 class EntitySet:
     """`bits` are the bitmap's bytes (`bytes`, or an Arrow buffer), over `universe` entities. Combining two sets needs
-    the same universe."""
+    the same universe; one that is known to hold nobody, or everybody, is combined without reading a bit."""
 
     bits: "bytes | pa.Buffer"
     universe: int
 
     @classmethod
     def empty(cls, universe: int) -> "EntitySet":
-        return cls(bytes(width(universe) // 8), universe)
+        return _nobody(universe)
 
     @classmethod
     def whole(cls, universe: int) -> "EntitySet":
-        last = 0xFF00 >> (universe % 8) & 0xFF
-        return cls((b"\xff" * (universe // 8) + bytes((last,)))[: width(universe) // 8], universe)
+        return _everybody(universe)
 
     @classmethod
     def of_bytes(cls, blob: bytes | None, universe: int) -> "EntitySet":
@@ -54,6 +55,10 @@ class EntitySet:
         return cls(bytes(blob), universe)
 
     def __and__(self, other: "EntitySet") -> "EntitySet":
+        if self._known == 0 or other._known == self.universe:
+            return self
+        if other._known == 0 or self._known == self.universe:
+            return other
         if self._small:
             return self._of_number(self._number & other._number)
         import pyarrow.compute as pc
@@ -61,6 +66,10 @@ class EntitySet:
         return self._of_array(pc.and_(self._array, other._array))
 
     def __or__(self, other: "EntitySet") -> "EntitySet":
+        if self._known == 0 or other._known == self.universe:
+            return other
+        if other._known == 0 or self._known == self.universe:
+            return self
         if self._small:
             return self._of_number(self._number | other._number)
         import pyarrow.compute as pc
@@ -68,6 +77,10 @@ class EntitySet:
         return self._of_array(pc.or_(self._array, other._array))
 
     def __sub__(self, other: "EntitySet") -> "EntitySet":
+        if self._known == 0 or other._known == 0:
+            return self
+        if other._known == self.universe:
+            return _nobody(self.universe)
         if self._small:
             return self._of_number(self._number & ~other._number)
         import pyarrow.compute as pc
@@ -75,7 +88,16 @@ class EntitySet:
         return self._of_array(pc.and_not(self._array, other._array))
 
     def __len__(self) -> int:
+        return self._count
+
+    @cached_property
+    def _count(self) -> int:
         return self._number.bit_count() if self._small else self._array.true_count
+
+    @property
+    def _known(self) -> int | None:
+        """How many members it has, where they have been counted."""
+        return vars(self).get("_count")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, EntitySet):
@@ -111,6 +133,9 @@ class EntitySet:
 
     def ordinals(self, limit: int | None = None, offset: int = 0) -> list[int]:
         """Ordinals in ascending order, from the `offset`-th, at most `limit` of them."""
+        if not self._small and len(self) <= _FEW:
+            found: list[int] = self.column().to_pylist()
+            return found[offset : None if limit is None else offset + max(limit, 0)]
         return list(islice(self._from(offset), None if limit is None else max(limit, 0)))
 
     def _from(self, offset: int) -> Iterator[int]:
@@ -122,9 +147,8 @@ class EntitySet:
             if offset and (held := int.from_bytes(chunk, "big").bit_count()) <= offset:
                 offset -= held
                 continue
-            found = (
-                (start + at.start()) * 8 + bit for at in _HOLDING.finditer(chunk) for bit in _MEMBERS[chunk[at.start()]]
-            )
+            ends = (at.end() - 1 for at in _HOLDING.finditer(chunk) if at[1])
+            found = ((start + end) * 8 + bit for end in ends for bit in _MEMBERS[chunk[end]])
             yield from islice(found, offset, None)
             offset = 0
 
@@ -144,15 +168,53 @@ class EntitySet:
             import pyarrow as pa
 
             return pa.array(self.ordinals(), pa.uint64())
+        import pyarrow as pa
         import pyarrow.compute as pc
 
-        return pc.indices_nonzero(self.mask())
+        # Bit by bit, words that hold nobody would take as long as those that hold somebody.
+        words = _words(self.bits)
+        places = pc.indices_nonzero(words)
+        if 2 * len(places) > len(words):
+            return pc.indices_nonzero(self.mask())
+        held = words.take(places).buffers()[1].slice(0, 8 * len(places)).to_pybytes()
+        inside = pc.indices_nonzero(_booleans(held.translate(_REVERSED), 64 * len(places)))
+        first = pc.shift_left(places, pa.scalar(6, pa.uint64()))
+        return pc.add(
+            first.take(pc.shift_right(inside, pa.scalar(6, pa.uint64()))),
+            pc.bit_wise_and(inside, pa.scalar(63, pa.uint64())),
+        )
 
 
 def _booleans(bits: "bytes | pa.Buffer", length: int) -> "pa.BooleanArray":
     import pyarrow as pa
 
     return pa.Array.from_buffers(pa.bool_(), length, [None, pa.py_buffer(bits)])
+
+
+def _words(bits: "bytes | pa.Buffer") -> "pa.UInt64Array":
+    """A bitmap by 64 bits; of its bytes, the last ones that make no whole word are followed by empty ones."""
+    import pyarrow as pa
+
+    size = len(memoryview(bits))
+    if size % 8:
+        bits, size = bytes(bits).ljust(size + 8 - size % 8, b"\0"), size + 8 - size % 8
+    return pa.Array.from_buffers(pa.uint64(), size // 8, [None, pa.py_buffer(bits)])
+
+
+@lru_cache(maxsize=4)
+def _nobody(universe: int) -> EntitySet:
+    return _counted(EntitySet(bytes(width(universe) // 8), universe))
+
+
+@lru_cache(maxsize=4)
+def _everybody(universe: int) -> EntitySet:
+    last = 0xFF00 >> (universe % 8) & 0xFF
+    return _counted(EntitySet((b"\xff" * (universe // 8) + bytes((last,)))[: width(universe) // 8], universe))
+
+
+def _counted(members: EntitySet) -> EntitySet:
+    len(members)
+    return members
 
 
 def width(universe: int) -> int:
