@@ -1,4 +1,4 @@
-"""What a load does only with very many rows or texts (plain cells read by SQL, a term index, rows laid by term)
+"""What a load does only with very many rows or texts (plain cells read by SQL, term indexes, kinds, sorted slots)
 changes no answer."""
 
 import itertools
@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from tests import agree
 
-from closedset import judged_rows, ranking, search, states
-from closedset.load import build, column, term_index
+from closedset import judged_rows, ranking, search
+from closedset.load import build, column, row_kinds, sorted_slot, term_index
 from closedset.mapping import Map
 from closedset.pack import Pack
 from closedset.store import in_memory
@@ -80,18 +80,19 @@ def test_a_column_of_many_texts_is_read_as_each_of_its_texts_is(
     assert generation(rows, how) == text_by_text
 
 
-@pytest.mark.parametrize("in_one_pass", [True, False])
+@pytest.mark.parametrize("by_kind", [True, False])
 def test_stores_built_as_of_very_many_rows_agree_with_the_reference(
-    in_one_pass: bool, monkeypatch: pytest.MonkeyPatch
+    by_kind: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(column, "_MANY", -1)
     monkeypatch.setattr(term_index, "_FEW", 0)
-    monkeypatch.setattr(build, "_ROW_GROUP", 1)
+    monkeypatch.setattr(sorted_slot, "_FEW", 0)
+    monkeypatch.setattr(row_kinds, "_FEW", 0)
+    monkeypatch.setattr(row_kinds, "_ROWS_A_KIND", 1 if by_kind else 1000)
     monkeypatch.setattr(build, "_JOINED", 1)
     monkeypatch.setattr(ranking, "_MANY", 0)
-    # Of very many rows none are kept beside the store; why they are unknown is asked with them, or apart.
+    # Of very many rows none are kept beside the store.
     monkeypatch.setattr(judged_rows, "_MOST", -1)
-    monkeypatch.setattr(states, "_MOST", states._MOST if in_one_pass else -1)
     tallies = [agree.against_reference(seed, most=2) for seed in range(500, 540)]
     assert [told for tally in tallies for told in tally.found] == []
     assert sum(tally.requests for tally in tallies) > 60

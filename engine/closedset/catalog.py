@@ -6,13 +6,14 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from closedset.decimals import DIGITS
 from closedset.errors import StoreDamaged
 from closedset.mapping import Map
 from closedset.pack import Pack
 
 #: The layout of a generation's tables, and what a load reads from the same bytes; a store of another one is loaded
 #: anew, never half-read.
-FORMAT = 8
+FORMAT = 9
 
 
 class Record(BaseModel):
@@ -138,17 +139,21 @@ class TermRows(Record):
 
 
 class SlotColumns(Record):
-    """How a slot is stored: `scale` of a number; whether any load wrote it; `terms`, where the relation's term index
-    holds it, by code (0 the empty cell, -1 any surface on no term, -2 text that cannot be read)."""
+    """How a slot is stored: `scale` and `digits` of a number; whether any load wrote it; whether there is a copy of it
+    that is `sorted`; `terms`, where the relation's term index holds it, by code (0 the empty cell, -1 any surface on no
+    term, -2 text that cannot be read)."""
 
     written: bool = False
     scale: int = 0
+    digits: int = DIGITS
+    sorted: bool = False
     terms: dict[int, TermRows] | None = None
 
 
 class StoredRelation(Record):
     """A relation's totals over all sources. `table` is None when no row of it was ever loaded; `retired` rows are
-    among `rows`."""
+    among `rows`. `kinds` are the term slots by whose codes the relation's rows are told apart as kinds, where the load
+    kept a table of these."""
 
     table: str | None = None
     rows: int = 0
@@ -157,6 +162,7 @@ class StoredRelation(Record):
     unattributed: int = 0
     retired: int = 0
     slots: dict[str, SlotColumns] = Field(default_factory=dict)
+    kinds: list[str] = Field(default_factory=list)
 
 
 class Statement(Record):

@@ -1,7 +1,8 @@
 """The rows of one relation as groups judge them: what every statement about such rows reads.
 
-Where the groups leave few rows, these are judged once and kept for the length of the request: the statements that
-follow then read them alone. Many rows are judged anew by each statement, which costs less than to keep them.
+Where the load kept the kinds of a relation's rows, their terms are judged kind by kind, and only rows of the kinds that
+stay are read. Of a relation without, few rows are judged once and kept for the length of the request: the statements
+that follow then read them alone. Many are judged anew by each statement, which costs less than to keep them.
 """
 
 from collections.abc import Sequence
@@ -46,8 +47,34 @@ def judged_rows(run: Run, scan: Scan, groups: Sequence[Group]) -> tuple[dict[str
     """
     rows, values = inline(scan, groups, candidates(groups), _columns(scan))
     if {g.index for g in groups} <= run.kept.get(scan.relation, frozenset()):
-        rows |= {"kept": _name(scan)}
+        return rows | {"kept": kept(scan)}, values
+    slots = run.catalog.relations[scan.relation].kinds
+    by_kind = {test["index"] for test in rows["tests"] if test["slot"] in slots}
+    for test in rows["tests"]:
+        test["by_kind"] = test["index"] in by_kind
+    rows |= {"kinds": f"kinds_{scan.relation}", "by_kind": [g.index for g in groups if by_kind & {*g.tests}]}
     return rows, values
+
+
+def as_asked(rows: dict[str, Any], reasons: Sequence[Unknown]) -> list[dict[str, Any]]:
+    """Reasons why some rows are unknown, as templates take them: each by its place, and whether its kind decides it."""
+    by_kind = {test["index"] for test in rows["tests"] if test["by_kind"]}
+    return [{"place": n, "condition": r.condition, "by_kind": r.index in by_kind} for n, r in enumerate(reasons)]
+
+
+def of_copy(run: Run, scan: Scan, group: Group) -> dict[str, Any] | None:
+    """What differs in a group's rows where they are read from a copy of its only slot; None where there is no such."""
+    if len(group.tests) != 1 or group.time or scan.retired:
+        return None
+    (expansion,) = (e for e in scan.expansions if e.bound.index == group.tests[0])
+    table = copy(run, scan, expansion.bound.name)
+    return {"table": table, "columns": ["_entity", *_read_by(expansion)], "by_kind": []} if table else None
+
+
+def copy(run: Run, scan: Scan, slot: str) -> str | None:
+    """The copy of a slot's values, laid by value, if the load kept one."""
+    columns = run.catalog.relations[scan.relation].slots.get(slot)
+    return f"sorted_{scan.relation}.{slot}" if columns and columns.sorted else None
 
 
 def inline(
@@ -56,25 +83,30 @@ def inline(
     """The rows of a relation judged where they are read, those left out that a test of `skip` rules out; without
     `columns`, with all that the relation has."""
     tests, values = sql_tests(scan)
+    for test in tests:
+        test["by_kind"] = False
     rows = {
         "kept": None, "table": scan.table, "tests": tests, "groups": groups, "time": scan.time, "candidates": skip,
-        "retired": scan.retired, "columns": columns,
+        "retired": scan.retired, "columns": columns, "kinds": None, "by_kind": [],
     }  # fmt: skip
     return rows, values
 
 
 def keep(run: Run, scan: Scan, groups: Sequence[Group]) -> None:
-    """Keep the rows that some groups leave, where they are few."""
+    """Keep the rows that some groups leave, where they are few and no kinds tell which they are."""
+    if run.catalog.relations[scan.relation].kinds:
+        return
     held = run.catalog.relations[scan.relation].rows
     expected = held * _share(run, scan, candidates(groups))
     if expected > min(max(_FEW, held // _SHARE), _MOST):
         return
     rows, values = inline(scan, groups, candidates(groups), _columns(scan))
-    run.keep(_name(scan), "search/keep.sql.j2", values, sentence=sentence(scan), kept=_name(scan), rows=rows)
+    run.keep(kept(scan), "search/keep.sql.j2", values, sentence=sentence(scan), kept=kept(scan), rows=rows)
     run.kept[scan.relation] = frozenset(g.index for g in groups)
 
 
-def _name(scan: Scan) -> str:
+def kept(scan: Scan) -> str:
+    """The name of the table of a relation's kept rows."""
     return f"kept_{scan.relation}"
 
 
@@ -83,12 +115,14 @@ def _columns(scan: Scan) -> list[str]:
     columns = ["_entity"]
     columns += ["_dated"] if scan.dated else []
     columns += ["_retired"] if scan.retired else []
-    read = [(e.bound.name, e.bound.slot.type) for e in scan.expansions]
     columns += scan.time.columns if scan.time else ()
-    for name, kind in dict(read).items():
-        columns += [f"{name}__start", f"{name}__end"] if kind == "date" else [name]
-        columns.append(f"{name}__unreadable")
-    return columns
+    return list(dict.fromkeys([*columns, *(name for e in scan.expansions for name in _read_by(e))]))
+
+
+def _read_by(expansion: Expansion) -> list[str]:
+    name = expansion.bound.name
+    values = [f"{name}__start", f"{name}__end"] if expansion.bound.slot.type == "date" else [name]
+    return [*values, f"{name}__unreadable"]
 
 
 def _share(run: Run, scan: Scan, tests: Sequence[int]) -> float:

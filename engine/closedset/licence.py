@@ -15,10 +15,11 @@ from closedset.entity_set import EntitySet
 from closedset.execute import Run
 from closedset.expansion import Expansion, TermTest
 from closedset.fold import excerpt
-from closedset.judged_rows import judged_rows
+from closedset.judged_rows import as_asked, judged_rows
 from closedset.partition import Verdicts, excused
-from closedset.plan import Group, Plan, Scan, runs
+from closedset.plan import Group, Plan, Scan
 from closedset.scan import why as why_unknown
+from closedset.unknown import Unknown
 
 if TYPE_CHECKING:
     from closedset.brief import Compiled
@@ -75,6 +76,7 @@ class _Why:
     group: Group
     expansion: Expansion | None
     entities: EntitySet
+    reason: Unknown | None = None
 
 
 @dataclass
@@ -163,7 +165,7 @@ def _whys(run: Run, scan: Scan, verdicts: Verdicts) -> list[_Why]:
             found.append(_Why("withheld_rows_unanswerable", scan.relation, group, None, withheld))
         for reason, entities in why_unknown(run, scan, group, verdicts.groups[group.index].said):
             expansion = None if reason.index is None else by_index[reason.index]
-            found.append(_Why(reason.code, reason.subject, group, expansion, entities))
+            found.append(_Why(reason.code, reason.subject, group, expansion, entities, reason))
     return found
 
 
@@ -196,17 +198,13 @@ def _codes(run: Run, plan: Plan, group: Group, whys: Sequence[_Why], undetermine
     if not mine:
         return {}
     rows, values = judged_rows(run, plan.scan_of(group.relation), [group])
-    wanted: list[dict[str, Any]] = []
-    for place, why in enumerate(mine):
-        assert why.expansion is not None
-        assert isinstance(why.expansion.test, TermTest)
-        bound = why.expansion.bound
-        coarse = runs(why.expansion.test.coarse) if why.code == "vocabulary_coarse" else []
-        wanted.append({"index": bound.index, "slot": bound.name, "coarse": coarse})
-        values[f"axis_{place}"] = bound.slot.axis
-    run.give("open_set", undetermined)
+    bounds = [w.expansion.bound for w in mine if w.expansion]
+    asked = as_asked(rows, [w.reason for w in mine if w.reason])
+    wanted = [{**one, "slot": bound.name} for one, bound in zip(asked, bounds, strict=True)]
+    values |= {f"axis_{place}": bound.slot.axis for place, bound in enumerate(bounds)}
+    run.give_bits("open_bits", undetermined)
     table = run.statement(
-        "search/codes.sql.j2", values, rows=rows, group=group.index, wanted=wanted, shown=_COUNTED
+        "search/codes.sql.j2", values, rows=rows, group=group, wanted=wanted, shown=_COUNTED
     ).to_pylist()
     said: dict[int, str] = {}
     for place, why in enumerate(mine):

@@ -80,8 +80,9 @@ def _rows(run: Run, plan: Plan, relation: str) -> list[tuple[StoredRow, tuple[in
     scan = plan.scan_of(relation)
     if scan.table is None:
         return []
-    rows, values = judged_rows(run, scan, scan.groups)
-    table = run.statement("search/matches.sql.j2", values, table=scan.table, rows=rows, groups=scan.groups)
+    groups = sorted(scan.groups, key=lambda group: len(group.tests))
+    rows, values = judged_rows(run, scan, groups)
+    table = run.statement("search/matches.sql.j2", values, table=scan.table, rows=rows, groups=groups)
     return [
         (stored_row(relation, row), tuple(g.index for g in scan.groups if row[f"_g{g.index}"]))
         for row in table.to_pylist()

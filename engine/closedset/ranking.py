@@ -3,22 +3,27 @@
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from closedset import scan
+from closedset.dates import month_end
 from closedset.entity_set import EntitySet, union, width
 from closedset.execute import Run
 from closedset.expansion import DateTest, Expansion, NumberTest
-from closedset.judged_rows import judged_rows
+from closedset.judged_rows import judged_rows, of_copy
 from closedset.partition import Verdicts
-from closedset.plan import Plan
+from closedset.plan import Group, Plan, Scan
+from closedset.render import quoted
 
 #: Beyond so many matches, whoever cannot be among the first is left out before the rest is measured.
 _MANY = 10_000
 #: Sets by distance are a statement each: of more thresholds than these, all distances are measured by one.
 _FEW = 4
 #: How many of the nearest rows are looked at for each match that is wanted: one entity may hold several.
-_ROWS_A_MATCH = 4
+_ROWS_A_MATCH, _MORE_ROWS_A_MATCH = 4, 64
+#: A float tells all numbers of so many digits apart.
+_EXACT_DIGITS = 15
 NAME = "deterministic: optional-groups, threshold-distance, entity_id"
 
 
@@ -42,22 +47,24 @@ def rank(run: Run, plan: Plan, verdicts: Verdicts, top: int, named: EntitySet | 
     rungs = [_rungs(run, plan, verdicts, e) if few else None for e in plan.thresholds]
     if all(one is not None for one in rungs):
         return _by_sets(levels, [one for one in rungs if one is not None], top, named)
-    # One required group is the matched set itself: only then need its rows not be joined to it first.
-    narrowed = len(plan.required) != 1
-    if not named and len(matched) > _MANY:
-        levels = _front(run, plan, levels, rungs, top, narrowed)
-        narrowed = narrowed or len(union(levels, run.universe)) < len(matched)
+    everybody, near = len(matched), None
+    if not named and everybody > _MANY:
+        levels, near = _front(run, plan, levels, rungs, top)
         matched = union(levels, run.universe)
     run.give("matched_set", matched)
+    # The rows of one required group are those of the matched set: only then is there nobody's to leave out.
+    narrowed = len(plan.required) != 1 or len(matched) < everybody
+    if narrowed:
+        run.give_bits("matched_bits", matched)
     for n, level in enumerate(levels):
         run.give(f"level_{n}", level)
     if named:
         run.give("wanted_set", named)
-    distances, values = _distances(run, plan)
+    distances, values = _distances(run, plan, narrowed, near)
     stated = {k["key"] for one in distances for k in one["measures"]}
     table = run.statement(
         "search/ranking.sql.j2", values,
-        levels=list(range(len(levels))), distances=distances, narrowed=narrowed,
+        levels=list(range(len(levels))), distances=distances,
         keys=[(n, n in stated) for n in range(len(plan.thresholds))], top=top, named=bool(named),
     )  # fmt: skip
     return [
@@ -78,10 +85,20 @@ def _levels(matched: EntitySet, preferred: list[EntitySet]) -> list[EntitySet]:
     return levels
 
 
+@dataclass(frozen=True)
+class _Near:
+    """The rows no farther from a threshold than its nearest ones, as a condition and the value it binds."""
+
+    key: int
+    condition: str
+    bound: dict[str, Any]
+
+
 def _front(
-    run: Run, plan: Plan, levels: list[EntitySet], rungs: "Sequence[_Rungs | None]", top: int, narrowed: bool
-) -> list[EntitySet]:
-    """The levels without whoever cannot be among the first `top`: what stays is measured row by row."""
+    run: Run, plan: Plan, levels: list[EntitySet], rungs: "Sequence[_Rungs | None]", top: int
+) -> tuple[list[EntitySet], _Near | None]:
+    """The levels without whoever cannot be among the first `top`: what stays is measured row by row; and which rows
+    these are, where they are the nearest to a threshold."""
     kept = [EntitySet.empty(run.universe)] * len(levels)
     for preferences in reversed(range(len(levels))):
         if len(union(kept, run.universe)) < top:
@@ -92,8 +109,8 @@ def _front(
         if more or len(kept[first]) <= top:
             break
         if sets is None:
-            kept[first] = _near(run, plan, kept[first], key, top, narrowed)
-            break
+            kept[first], near = _near(run, plan, kept[first], key, top)
+            return kept, near
         here, distances = EntitySet.empty(run.universe), 0
         for _, at in sets:
             here, distances = here | (at & kept[first]), distances + bool(at & kept[first])
@@ -104,27 +121,52 @@ def _front(
         kept[first] = here
         if distances > 1:
             break
-    return kept
+    return kept, None
 
 
-def _near(run: Run, plan: Plan, members: EntitySet, key: int, top: int, narrowed: bool) -> EntitySet:
+def _near(run: Run, plan: Plan, members: EntitySet, key: int, top: int) -> tuple[EntitySet, _Near | None]:
     """Those of some entities that are as near to a threshold as its nearest rows; all, where these are too few."""
     expansion = plan.thresholds[key]
-    group = plan.group_of(expansion.bound.index)
+    bound, group = expansion.bound, plan.group_of(expansion.bound.index)
     scan_ = plan.scan_of(group.relation)
-    if scan_.table is None:
-        return members
-    rows, values = judged_rows(run, scan_, [group])
-    if expansion.bound.numbers:
-        values[f"c{expansion.bound.index}_asked"] = expansion.bound.numbers[0]
-    run.give("matched_set", members)
-    (row,) = run.statement(
-        "search/near.sql.j2", values,
-        rows=rows, group=group, last=width(run.universe) - 1, expression=_expression(expansion),
-        narrowed=narrowed or key > 0, most=_ROWS_A_MATCH * top,
-    ).to_pylist()  # fmt: skip
-    near = EntitySet.of_bytes(row["entities"], run.universe) & members
-    return near if len(near) >= top else members
+    columns = run.catalog.relations[group.relation].slots.get(bound.name)
+    # Distances are floats: of longer numbers, two that differ may be as far.
+    if scan_.table is None or columns is None or (columns.digits > _EXACT_DIGITS and bound.slot.type == "number"):
+        return members, None
+    rows, values = _rows_of(run, scan_, group)
+    above = bound.op == "gte"
+    column = bound.name if bound.slot.type == "number" else f"{bound.name}__{'start' if above else 'end'}"
+    for most in (_ROWS_A_MATCH * top, _MORE_ROWS_A_MATCH * top):
+        last = run.statement(
+            "search/nearest.sql.j2", values, rows=rows, group=group, column=column, descending=not above, most=most
+        ).to_pylist()
+        if not last:
+            break
+        name = f"near_{key}"
+        condition = f"{quoted(column)} {'<=' if above else '>='} ${name}"
+        near = _Near(key, condition, {name: _as_far(last[0]["value"], above)})
+        (row,) = run.statement(
+            "search/near.sql.j2", values | near.bound,
+            rows=rows, group=group, last=width(run.universe) - 1, near=near.condition,
+        ).to_pylist()  # fmt: skip
+        found = EntitySet.of_bytes(row["entities"], run.universe) & members
+        if len(found) >= top:
+            return found, near
+    return members, None
+
+
+def _as_far(value: Any, above: bool) -> Any:
+    """The last value as far from a threshold as another: days are told apart by their months alone."""
+    if not isinstance(value, date):
+        return value
+    return month_end(f"{value:%Y-%m}") if above else value.replace(day=1)
+
+
+def _rows_of(run: Run, scan: Scan, group: Group) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The rows of one group, from the copy of a slot where that says all the group asks."""
+    rows, values = judged_rows(run, scan, [group])
+    copied = of_copy(run, scan, group)
+    return (rows | copied if copied else rows), values
 
 
 class _Rungs:
@@ -189,8 +231,8 @@ def _nearest(
         yield from _nearest(members, rungs[1:], (*distances, None))
 
 
-def _distances(run: Run, plan: Plan) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Per group with a threshold: its scan, and each key's distance expression over one satisfying row."""
+def _distances(run: Run, plan: Plan, narrowed: bool, near: _Near | None) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Per group with a threshold: its rows, and each key's distance expression over one that satisfies it."""
     said: dict[int, dict[str, Any]] = {}
     bound: dict[str, Any] = {}
     for key, expansion in enumerate(plan.thresholds):
@@ -198,12 +240,19 @@ def _distances(run: Run, plan: Plan) -> tuple[list[dict[str, Any]], dict[str, An
         scan = plan.scan_of(group.relation)
         if scan.table is None:
             continue
-        rows, values = judged_rows(run, scan, [group])
+        rows, values = _rows_of(run, scan, group)
         bound |= values
-        entry = said.setdefault(group.index, {"group": group.index, "rows": rows, "measures": []})
+        entry = said.setdefault(group.index, {"group": group, "rows": rows, "measures": [], "more": []})
         entry["measures"].append({"key": key, "expression": _expression(expansion)})
         if expansion.bound.numbers:
             bound[f"c{expansion.bound.index}_asked"] = expansion.bound.numbers[0]
+    for entry in said.values():
+        # A row that is far by one threshold may be near by another.
+        if near and [m["key"] for m in entry["measures"]] == [near.key]:
+            entry["more"] = [near.condition]
+            bound |= near.bound
+        elif narrowed:
+            entry["more"] = ["get_bit($matched_bits::BLOB::BIT, _entity) = 1"]
     return list(said.values()), bound
 
 

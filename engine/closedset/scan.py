@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from closedset import states
 from closedset.catalog import TermRows
 from closedset.entity_set import EntitySet, union, width
 from closedset.execute import Run
 from closedset.expansion import Expansion, TermTest
-from closedset.judged_rows import Rows, judged_rows, keep
+from closedset.judged_rows import Rows, as_asked, copy, judged_rows, keep, of_copy
 from closedset.plan import Group, Scan, runs, sentence, sql_tests
+from closedset.render import quoted
 from closedset.unknown import EMPTY, UNPLACED, UNREADABLE, Unknown, corrected, undated, unknown
 
 
@@ -35,17 +35,16 @@ def read(run: Run, scan: Scan) -> Read:
         nothing = Rows(nobody, nobody)
         return Read({g.index: nothing for g in scan.groups}, {e.bound.index: nothing for e in scan.expansions})
     by_index = {e.bound.index: e for e in scan.expansions}
-    indexed = _from_index(run, scan, [e for e in by_index.values() if _has_index(run, scan, e)])
-    single = {g.index for g in scan.groups if len(g.tests) == 1 and not g.time and g.tests[0] in indexed}
-    scanned = [g for g in scan.groups if g.index not in single]
-    groups = {g.index: indexed[g.tests[0]] for g in scan.groups if g.index in single}
-    groups |= _scan(run, scan, scanned) if scanned else {}
+    alone = _from_index(run, scan, [e for e in by_index.values() if _has_index(run, scan, e)])
     # A group that asks just one constraint, whatever the month, is that constraint alone.
-    same = {g.tests[0]: groups[g.index] for g in scanned if len(g.tests) == 1 and not scan.time}
-    alone = same | indexed
-    left = [i for i in by_index if i not in alone]
+    single = {g.index: g.tests[0] for g in scan.groups if len(g.tests) == 1 and not g.time}
+    apart = {g.index for g in scan.groups if g.index in single and (single[g.index] in alone or of_copy(run, scan, g))}
+    scanned = [g for g in scan.groups if g.index not in apart]
+    groups = _scan(run, scan, scanned) if scanned else {}
+    alone |= {single[g]: said for g, said in groups.items() if g in single}
+    left = [e for e in by_index.values() if e.bound.index not in alone]
     alone |= _alone(run, scan, left) if left else {}
-    return Read(groups, alone)
+    return Read(groups | {g: alone[single[g]] for g in apart}, alone)
 
 
 def why(run: Run, scan: Scan, group: Group, said: Rows) -> list[tuple[Unknown, EntitySet]]:
@@ -53,26 +52,36 @@ def why(run: Run, scan: Scan, group: Group, said: Rows) -> list[tuple[Unknown, E
     if scan.table is None:
         return []
     if said.index is not None:
-        reasons_ = unknown(said.index)
-        return list(zip(reasons_, _members(run, scan, [(said.index, r.codes or ()) for r in reasons_]), strict=True))
-    if said.reasons is not None:
-        return list(said.reasons)
-    reasons = [unknown(e) for e in scan.expansions if e.bound.index in group.tests]
-    if scan.retired:
-        reasons.append([corrected(scan.relation)])
-    if group.time:
-        reasons.append([undated(scan.relation)])
-    flat = [reason for one in reasons for reason in one]
-    places = {id(reason): place for place, reason in enumerate(flat)}
+        reasons = unknown(said.index)
+        return list(zip(reasons, _members(run, scan, [(said.index, r.codes or ()) for r in reasons]), strict=True))
+    return _reasons(run, scan, group) if said.reasons is None else list(said.reasons)
+
+
+def _reasons(run: Run, scan: Scan, group: Group) -> list[tuple[Unknown, EntitySet]]:
+    """The same, read from the relation's rows."""
+    reasons = [
+        r for e in scan.expansions if e.bound.index in group.tests for r in unknown(e) if _occurs(run, scan, e, r)
+    ]
+    reasons += [corrected(scan.relation)] if scan.retired else []
+    reasons += [undated(scan.relation)] if group.time else []
+    if not reasons:
+        return []
     rows, values = judged_rows(run, scan, [group])
-    table = run.statement(
-        "search/reasons.sql.j2", values,
-        rows=rows, group=group, last=width(run.universe) - 1,
-        reasons=[[(places[id(r)], r.condition) for r in one] for one in reasons],
-    )  # fmt: skip
-    found = {row["reason"]: EntitySet.of_bytes(row["entities"], run.universe) for row in table.to_pylist()}
-    nobody = EntitySet.empty(run.universe)
-    return [(reason, found.get(place, nobody)) for place, reason in enumerate(flat)]
+    asked = as_asked(rows, reasons)
+    (row,) = run.statement(
+        "search/reasons.sql.j2", values, rows=rows, group=group, last=width(run.universe) - 1, reasons=asked
+    ).to_pylist()
+    return [
+        (reason, EntitySet.of_bytes(row[f"r{one['place']}"], run.universe))
+        for reason, one in zip(reasons, asked, strict=True)
+    ]
+
+
+def _occurs(run: Run, scan: Scan, expansion: Expansion, reason: Unknown) -> bool:
+    """Whether some row may be unknown for a reason: a term index tells which codes no row holds."""
+    slot = run.catalog.relations[scan.relation].slots.get(expansion.bound.name)
+    terms = slot.terms if slot else None
+    return terms is None or reason.codes is None or any(code in terms for code in reason.codes)
 
 
 def rungs(
@@ -94,10 +103,12 @@ def _at_rungs(run: Run, scan: Scan, group: Group, said: Rows, expansion: Expansi
             yield distance, _members(run, scan, [(expansion, codes)])[0]
         elif scan.table is not None:
             rows, values = judged_rows(run, scan, [group])
+            slot = expansion.bound.name
+            by_kind = any(test["by_kind"] and test["slot"] == slot for test in rows["tests"])
+            at = {"condition": f"{quoted(slot)} IN ({', '.join(map(str, codes))})", "by_kind": by_kind}
             (row,) = run.statement(
-                "search/rung.sql.j2", values,
-                rows=rows, group=group, last=width(run.universe) - 1, slot=expansion.bound.name, codes=codes,
-            ).to_pylist()  # fmt: skip
+                "search/rung.sql.j2", values, rows=rows, group=group, last=width(run.universe) - 1, of_slot=at
+            ).to_pylist()
             yield distance, EntitySet.of_bytes(row["entities"], run.universe)
 
 
@@ -148,10 +159,11 @@ def _members(run: Run, scan: Scan, asked: Sequence[tuple[Expansion, Sequence[int
 
 
 def _scan(run: Run, scan: Scan, groups: Sequence[Group]) -> dict[int, Rows]:
-    """Judge the rows that no test of every group rules out, once, for all groups."""
+    """Judge the rows that no test of every group rules out: kept ones once for all groups, of others those of a group
+    that are true and those that are unknown each by a statement that reads no more."""
     keep(run, scan, groups)
-    if scan.relation not in run.kept and states.few(run, scan, groups):
-        return states.read(run, scan, groups)
+    if scan.relation not in run.kept:
+        return {group.index: _group(run, scan, group) for group in groups}
     rows, values = judged_rows(run, scan, groups)
     row: Mapping[str, Any] = run.statement(
         "search/scan.sql.j2", values, sentence=sentence(scan),
@@ -170,19 +182,51 @@ def _scan(run: Run, scan: Scan, groups: Sequence[Group]) -> dict[int, Rows]:
     }
 
 
-def _alone(run: Run, scan: Scan, indices: Sequence[int]) -> dict[int, Rows]:
+def _group(run: Run, scan: Scan, group: Group) -> Rows:
+    rows, values = judged_rows(run, scan, [group])
+    (row,) = run.statement(
+        "search/satisfied.sql.j2", values, sentence=sentence(scan),
+        rows=rows, group=group, time=scan.time, dated=scan.dated, last=width(run.universe) - 1,
+    ).to_pylist()  # fmt: skip
+    reasons = _reasons(run, scan, group)
+    return Rows(
+        true=EntitySet.of_bytes(row["entities"], run.universe),
+        unknown=union((entities for _, entities in reasons), run.universe),
+        rows=row["active"],
+        inactive=row["inactive"],
+        undated=row["undated"],
+        unanswerable=row["unanswerable"],
+        reasons=tuple(reasons),
+    )
+
+
+def _alone(run: Run, scan: Scan, expansions: Sequence[Expansion]) -> dict[int, Rows]:
     """Each constraint alone, whatever the month."""
     tests, values = sql_tests(scan)
+    by_index = {e.bound.index: e for e in expansions}
+    asked = [{**t, "table": copy(run, scan, t["slot"]) or scan.table} for t in tests if t["index"] in by_index]
     table = run.statement(
         "search/alone.sql.j2", values,
-        table=scan.table, tests=[t for t in tests if t["index"] in indices], retired=scan.retired,
-        last=width(run.universe) - 1,
+        tests=asked, dated=scan.dated, retired=scan.retired, last=width(run.universe) - 1,
     )  # fmt: skip
-    found: dict[tuple[int, bool | None], list[EntitySet]] = defaultdict(list)
-    held: dict[int, int] = defaultdict(int)
+    said: dict[int, dict[str, Any]] = defaultdict(dict)
     for row in table.to_pylist():
-        found[row["index"], row["truth"]].append(EntitySet.of_bytes(row["entities"], run.universe))
-        held[row["index"]] += row["held"] if row["truth"] else 0
-    return {
-        i: Rows(union(found[i, True], run.universe), union(found[i, None], run.universe), rows=held[i]) for i in indices
-    }
+        said[row["index"]][row["said"]] = row
+    return {i: _one(run, scan, e, said[i]) for i, e in by_index.items()}
+
+
+def _one(run: Run, scan: Scan, expansion: Expansion, said: dict[str, Any]) -> Rows:
+    """One constraint alone, by what its cells say."""
+    true = said["true"]
+    sets = {one: EntitySet.of_bytes(row["entities"], run.universe) for one, row in said.items()}
+    reasons = None
+    if not scan.retired and not isinstance(expansion.test, TermTest):
+        nobody = EntitySet.empty(run.universe)
+        reasons = tuple((reason, sets.get(reason.said or "", nobody)) for reason in unknown(expansion))
+    return Rows(
+        true=sets["true"],
+        unknown=union((held for one, held in sets.items() if one != "true"), run.universe),
+        rows=true["held"],
+        undated=true["undated"],
+        reasons=reasons,
+    )

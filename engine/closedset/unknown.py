@@ -4,9 +4,13 @@ For one constraint the reasons exclude each other: an unknown row has exactly on
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 from closedset.expansion import Expansion, TermTest
 from closedset.render import quoted
+
+#: What a cell that leaves a constraint unknown says: nothing, what cannot be read, or a span of days too wide to tell.
+Said = Literal["nothing", "unreadable", "straddles"]
 
 
 @dataclass(frozen=True)
@@ -14,7 +18,7 @@ class Unknown:
     """A reason why rows are unknown to constraint `index` (None: to the time test, or because of a correction).
 
     `condition` picks the rows out of judged ones; `codes` are the term index's entries that hold just these rows
-    (None: no index says it).
+    (None: no index says it); `said` is what the row's cell says of a number, a day or a text.
     """
 
     code: str
@@ -22,6 +26,7 @@ class Unknown:
     index: int | None
     condition: str
     codes: tuple[int, ...] | None = None
+    said: Said | None = None
 
 
 #: The entries of a term index that are no term: empty cells, surfaces on no term, text that cannot be read.
@@ -45,7 +50,9 @@ def unknown(expansion: Expansion) -> list[Unknown]:
     unknown = f"_c{index} IS NULL"
     column, bad = quoted(slot), quoted(f"{slot}__unreadable")
     unrecorded = ("slot_unrecorded_rows_unanswerable", relation)
-    unread = Unknown("slot_unreadable_rows_unanswerable", relation, index, f"{unknown} AND {bad}", codes=(UNREADABLE,))
+    unread = Unknown(
+        "slot_unreadable_rows_unanswerable", relation, index, f"{unknown} AND {bad}", (UNREADABLE,), "unreadable"
+    )
     match bound.slot.type:
         case "term":
             assert isinstance(test, TermTest)
@@ -60,12 +67,14 @@ def unknown(expansion: Expansion) -> list[Unknown]:
                 Unknown("vocabulary_coarse", slot, index, f"{unknown} AND {column} > 0", codes=test.coarse),
             ]
         case "text" | "number":
-            return [unread, Unknown(*unrecorded, index, f"{unknown} AND NOT {bad}")]
+            return [unread, Unknown(*unrecorded, index, f"{unknown} AND NOT {bad}", said="nothing")]
         case "date":
             nothing = f"{quoted(f'{slot}__start')} IS NULL"
             code = ("open_period_rows_unanswerable", relation) if bound.period else unrecorded
             return [
                 unread,
-                Unknown(*code, index, f"{unknown} AND {nothing} AND NOT {bad}"),
-                Unknown("undated_rows_unanswerable", relation, index, f"{unknown} AND NOT ({nothing})"),
+                Unknown(*code, index, f"{unknown} AND {nothing} AND NOT {bad}", said="nothing"),
+                Unknown(
+                    "undated_rows_unanswerable", relation, index, f"{unknown} AND NOT ({nothing})", said="straddles"
+                ),
             ]

@@ -4,15 +4,15 @@ A pure function of (pack, maps, cells, ledger): a re-load of one source re-deriv
 and so does whatever the ledger gains or undoes.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
-from closedset import decimals, progress, row_id, yaml_file
+from closedset import progress, row_id, yaml_file
 from closedset.catalog import (
     Catalog,
     Placed,
@@ -25,7 +25,18 @@ from closedset.catalog import (
 from closedset.errors import LoadRefused
 from closedset.ids import Bound
 from closedset.ledger import State
-from closedset.load import column, correction, coverage, looked, lost, near, placement, term_index
+from closedset.load import (
+    column,
+    correction,
+    coverage,
+    looked,
+    lost,
+    near,
+    placement,
+    row_kinds,
+    sorted_slot,
+    term_index,
+)
 from closedset.load import universe as universe_of
 from closedset.load.column import Surfaces
 from closedset.load.force import Force
@@ -37,8 +48,6 @@ from closedset.render import quoted, render
 from closedset.yaml_file import Place
 
 _NOTHING_SAID = State()
-#: What DuckDB skips or reads as one, by the least and greatest value of each column.
-_ROW_GROUP = 122_880
 #: So many dictionaries are joined by one statement: the time of a chain of joins grows with its square and more.
 _JOINED = 40
 _TABLES = """
@@ -51,6 +60,16 @@ CREATE TABLE merged (entity_id VARCHAR, ordinal INTEGER);
 CREATE TABLE bitmap (relation VARCHAR, held BLOB, looked_at BLOB, withheld BLOB);
 CREATE TABLE surface (axis VARCHAR, code INTEGER, folded VARCHAR, surface VARCHAR);
 """
+
+
+@dataclass(frozen=True)
+class _Laid:
+    """How the rows of a map entry are laid: the number of its first kind, what a step of each slot's code adds to it,
+    and how many numbers its kinds take."""
+
+    first: int
+    weights: dict[str, int]
+    numbers: int
 
 
 def build(
@@ -99,6 +118,7 @@ def build(
         # A retired row is unknown whatever its terms: an index of terms would call it true.
         if kept.table and not kept.retired:
             term_index.build(con, pack, name, pack.relations[name], kept.slots, kept.rows, universe)
+            sorted_slot.build(con, name, pack.relations[name], kept)
     statements = coverage.declare(con, maps, by_name, entries, row_tables, merged > 0)
     statements += looked.declare(con, pack, state, len(statements), merged > 0, force)
     lost.lose_listed(con, pack, maps, unread, by_name)
@@ -175,32 +195,39 @@ def _relation(
                 )
     table = f"rows_{name}"
     declared = [
-        {"name": s, "type": slot.type, "scale": columns[s].scale, "width": decimals.DIGITS}
+        {"name": s, "type": slot.type, "scale": columns[s].scale, "width": columns[s].digits}
         for s, slot in askable.items()
     ]
     timed = relation.dated or relation.date_slot is not None
     con.execute(
         render("load/relation.sql.j2", table=table, slots=declared, dated=relation.dated, timed=timed)
     ).fetchall()
-    reports = [
-        _place(con, maps[entry.source].null, name, table, relation, entry, columns, surfaces, merged)
-        for entry in entries
-    ]
-    return (
-        StoredRelation(
-            table=table,
-            rows=sum(r.loaded for r in reports),
-            withheld=sum(r.withheld for r in reports),
-            unattributed=sum(r.unattributed for r in reports),
-            slots=columns,
-        ),
-        reports,
+    by_kind = row_kinds.slots(entries)
+    reports: list[RowsReport] = []
+    first_kind = 0
+    for entry in entries:
+        laid = _Laid(first_kind, *row_kinds.weights(entry, by_kind))
+        reports.append(
+            _place(con, maps[entry.source].null, name, table, relation, entry, columns, surfaces, merged, laid)
+        )
+        first_kind += laid.numbers
+    stored = StoredRelation(
+        table=table,
+        rows=sum(r.loaded for r in reports),
+        withheld=sum(r.withheld for r in reports),
+        unattributed=sum(r.unattributed for r in reports),
+        slots=columns,
     )
+    row_kinds.keep(con, name, stored, by_kind)
+    return stored, reports
 
 
 def _columns(entries: list[MapEntry], slot_name: str, slot: Slot) -> SlotColumns:
     mapped = [e.mapped[slot_name] for e in entries if slot_name in e.mapped]
-    return SlotColumns(written=bool(mapped), scale=column.scale(mapped) if slot.type == "number" else 0)
+    if slot.type != "number":
+        return SlotColumns(written=bool(mapped))
+    scale = column.scale(mapped)
+    return SlotColumns(written=bool(mapped), scale=scale, digits=column.width(mapped, scale))
 
 
 def _place(
@@ -213,13 +240,14 @@ def _place(
     columns: dict[str, SlotColumns],
     surfaces: Surfaces,
     merged: bool,
+    laid: _Laid,
 ) -> RowsReport:
     slots: list[dict[str, Any]] = []
     for slot_name, slot in relation.askable().items():
-        mapped = entry.mapped.get(slot_name)
+        mapped, kept = entry.mapped.get(slot_name), columns[slot_name]
         dictionary = f"dictionary_{slot_name}" if mapped else None
         if mapped and dictionary:
-            con.register(dictionary, column.dictionary(mapped, columns[slot_name].scale, surfaces))
+            con.register(dictionary, column.dictionary(mapped, kept.scale, kept.digits, surfaces))
         slots.append(
             {
                 "name": slot_name,
@@ -227,17 +255,19 @@ def _place(
                 "period": relation.dated and slot_name in PERIOD,
                 "dictionary": dictionary,
                 "column": kept_as(mapped.cell.column) if mapped and mapped.cell.column else None,
-                "plain": mapped.plain.said(columns[slot_name].scale) if mapped and mapped.plain else None,
+                "plain": mapped.plain.said(kept.scale, kept.digits) if mapped and mapped.plain else None,
                 "part": None,
             }
         )
-    cells_table, entity, order = entry.table.cells, kept_as(entry.rows.entity), _order(entry)
-    parts, bound = _parts(slots, order), Bound()
+    cells_table, entity = entry.table.cells, kept_as(entry.rows.entity)
+    parts, bound = _parts(slots, laid.weights), Bound()
     markers = bound.markers(null)
     sql = render(
         "load/rows.sql.j2",
         table=table, cells=cells_table, entity=entity, markers=markers, entry=entry.number, slots=slots,
-        dated=relation.dated, date_slot=relation.date_slot, merged=merged, order=order, parts=list(parts),
+        dated=relation.dated, date_slot=relation.date_slot, merged=merged, parts=list(parts),
+        kinds=[{"slot": s, "weight": weight} for s, weight in laid.weights.items()],
+        first_kind=laid.first, sorted=bool(laid.weights),
     )  # fmt: skip
     # Each dictionary holds a text once, so the joins lose and repeat nothing in any order; the written one is right,
     # and looking for a better one among two hundred never ends.
@@ -278,23 +308,15 @@ def _place(
     )
 
 
-def _parts(slots: list[dict[str, Any]], order: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+def _parts(slots: list[dict[str, Any]], laid: Collection[str]) -> dict[str, list[dict[str, Any]]]:
     """The slots that are placed beforehand, by the table that holds them, each noted in the slot: all but the first
     few, the period and those by which rows are laid."""
-    beside = [s for s in slots if s["dictionary"] and not s["period"] and s["name"] not in order][_JOINED:]
+    beside = [s for s in slots if s["dictionary"] and not s["period"] and s["name"] not in laid][_JOINED:]
     parts = {f"part_{i // _JOINED}": beside[i : i + _JOINED] for i in range(0, len(beside), _JOINED)}
     for part, some in parts.items():
         for slot in some:
             slot["part"] = part
     return parts
-
-
-def _order(entry: MapEntry) -> list[str]:
-    """The term slots by which many rows are laid, those of fewest terms first: a scan then skips whole row groups."""
-    if entry.table.rows <= _ROW_GROUP:
-        return []
-    terms = {name: len({r.term for r in m.readings.values()}) for name, m in entry.mapped.items() if m.vocabulary}
-    return sorted((name for name, count in terms.items() if 1 < count <= _ROW_GROUP), key=lambda name: terms[name])
 
 
 def _periods(con: duckdb.DuckDBPyConnection, table: str, relation: Relation, entry: MapEntry) -> tuple[int, int]:

@@ -22,6 +22,8 @@ _SHOWN = 5
 _MANY = 100_000
 #: A text that stands in so many cells on average is looked at once for all of them.
 _REPEATED = 4
+#: The digits up to which DuckDB keeps a decimal in 4, 8 and 16 bytes; and up to which a float is exact.
+_WIDTHS = (9, 15, 18, decimals.DIGITS)
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,11 @@ class Plain:
     markers: dict[str, str]
     sizes: dict[tuple[int, int], int] = field(default_factory=dict)
 
-    def said(self, scale: int = 0) -> dict[str, Any]:
+    def said(self, scale: int = 0, width: int = decimals.DIGITS) -> dict[str, Any]:
         """As the templates take it."""
         return {
-            "type": self.type, "decimal": self.decimal, "markers": [f"${m}" for m in self.markers], "scale": scale,
+            "type": self.type, "decimal": self.decimal, "markers": [f"${m}" for m in self.markers],
+            "scale": scale, "width": width,
         }  # fmt: skip
 
 
@@ -166,8 +169,27 @@ def fits(mapped: Mapped, scale: int) -> bool:
     return all(whole + scale <= decimals.DIGITS and fraction <= scale for whole, fraction in sizes)
 
 
-def dictionary(mapped: Mapped, scale: int, surfaces: Surfaces) -> pa.Table:
-    """The distinct texts of a column and what each means, as the columns that rows.sql.j2 joins."""
+def width(mapped: list[Mapped], scale: int) -> int:
+    """The digits of the narrowest column of a scale that holds each cell that one of 38 digits holds: DuckDB keeps
+    and compares narrow ones as machine integers."""
+    whole = [w for one in mapped if one.plain for w, _ in one.plain.sizes]
+    whole += [
+        decimals.digits(decimals.trimmed(number))[0]
+        for one in mapped
+        for reading in one.readings.values()
+        if (number := _fitting(reading, scale)) is not None
+    ]
+    return next(digits for digits in _WIDTHS if max(whole, default=0) + scale <= digits or digits == decimals.DIGITS)
+
+
+def meanings(mapped: Mapped) -> int:
+    """At most so many codes the cells of a term slot have."""
+    return len({(r.term, r.unplaced, r.unreadable) for r in mapped.readings.values()})
+
+
+def dictionary(mapped: Mapped, scale: int, width: int, surfaces: Surfaces) -> pa.Table:
+    """The distinct texts of a column and what each means, as the columns that rows.sql.j2 joins. Of a term `kind` is
+    the rank of its code among those of the column."""
     raws = list(mapped.readings)
     readings = [mapped.readings[raw] for raw in raws]
     table: dict[str, pa.Array] = {"raw": pa.array(raws, pa.string())}
@@ -177,12 +199,16 @@ def dictionary(mapped: Mapped, scale: int, surfaces: Surfaces) -> pa.Table:
             # Distinct texts come in no order; met in their own, a surface of two spellings is always said alike.
             for raw in sorted(raw for raw, r in mapped.readings.items() if r.unplaced is not None):
                 _code(mapped, mapped.readings[raw], surfaces)
-            table["code"] = pa.array([_code(mapped, r, surfaces) for r in readings], pa.int32())
+            codes = [_code(mapped, r, surfaces) for r in readings]
+            table["code"] = pa.array(codes, pa.int32())
+            said = list(zip(codes, unreadable, strict=True))
+            ranks = {one: rank for rank, one in enumerate(sorted(set(said), key=_by_code))}
+            table["kind"] = pa.array([ranks[one] for one in said], pa.int64())
         case "text":
             table["folded"] = pa.array([r.folded for r in readings], pa.string())
         case "number":
             numbers = [_fitting(r, scale) for r in readings]
-            table["number"] = pa.array(numbers, pa.decimal128(decimals.DIGITS, scale))
+            table["number"] = pa.array(numbers, pa.decimal128(width, scale))
             unreadable = [r.text is not None and n is None for r, n in zip(readings, numbers, strict=True)]
         case "date":
             table["span_start"] = pa.array([r.span.start if r.span else None for r in readings], pa.date32())
@@ -190,6 +216,11 @@ def dictionary(mapped: Mapped, scale: int, surfaces: Surfaces) -> pa.Table:
             table["recorded"] = pa.array([r.text is not None for r in readings], pa.bool_())
     table["unreadable"] = pa.array(unreadable, pa.bool_())
     return pa.table(table)
+
+
+def _by_code(said: tuple[int | None, bool]) -> tuple[bool, int, bool]:
+    code, unreadable = said
+    return code is not None, code or 0, unreadable
 
 
 def _code(mapped: Mapped, reading: Reading, surfaces: Surfaces) -> int | None:
