@@ -163,11 +163,12 @@ class EntitySet:
         return _booleans(self.to_bytes().translate(_REVERSED), self.universe)
 
     def column(self) -> "pa.Array":
-        """All ordinals as one Arrow column, for a semi-join."""
+        """All ordinals as one Arrow column of the type that rows state their entity in: DuckDB tests rows of another
+        type only after it has read them."""
         if self._small:
             import pyarrow as pa
 
-            return pa.array(self.ordinals(), pa.uint64())
+            return pa.array(self.ordinals(), pa.int32())
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -175,14 +176,14 @@ class EntitySet:
         words = _words(self.bits)
         places = pc.indices_nonzero(words)
         if 2 * len(places) > len(words):
-            return pc.indices_nonzero(self.mask())
+            return pc.indices_nonzero(self.mask()).cast(pa.int32())
         held = words.take(places).buffers()[1].slice(0, 8 * len(places)).to_pybytes()
         inside = pc.indices_nonzero(_booleans(held.translate(_REVERSED), 64 * len(places)))
         first = pc.shift_left(places, pa.scalar(6, pa.uint64()))
         return pc.add(
             first.take(pc.shift_right(inside, pa.scalar(6, pa.uint64()))),
             pc.bit_wise_and(inside, pa.scalar(63, pa.uint64())),
-        )
+        ).cast(pa.int32())
 
 
 def _booleans(bits: "bytes | pa.Buffer", length: int) -> "pa.BooleanArray":

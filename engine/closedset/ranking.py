@@ -54,8 +54,6 @@ def rank(run: Run, plan: Plan, verdicts: Verdicts, top: int, named: EntitySet | 
     run.give("matched_set", matched)
     # The rows of one required group are those of the matched set: only then is there nobody's to leave out.
     narrowed = len(plan.required) != 1 or len(matched) < everybody
-    if narrowed:
-        run.give_bits("matched_bits", matched)
     for n, level in enumerate(levels):
         run.give(f"level_{n}", level)
     if named:
@@ -252,7 +250,7 @@ def _distances(run: Run, plan: Plan, narrowed: bool, near: _Near | None) -> tupl
             entry["more"] = [near.condition]
             bound |= near.bound
         elif narrowed:
-            entry["more"] = ["get_bit($matched_bits::BLOB::BIT, _entity) = 1"]
+            entry["more"] = ["_entity IN (SELECT ordinal FROM matched_set)"]
     return list(said.values()), bound
 
 
