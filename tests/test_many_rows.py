@@ -1,4 +1,4 @@
-"""What a load does only with very many rows or texts (plain cells read by SQL, term indexes, kinds, sorted slots)
+"""What a load does only with very many rows or texts (plain cells read by SQL, term indexes, kinds of rows)
 changes no answer."""
 
 import itertools
@@ -10,7 +10,7 @@ import pytest
 from tests import agree
 
 from closedset import judged_rows, ranking, search
-from closedset.load import build, column, row_kinds, sorted_slot, term_index
+from closedset.load import build, column, row_kinds, term_index
 from closedset.mapping import Map
 from closedset.pack import Pack
 from closedset.store import in_memory
@@ -86,7 +86,6 @@ def test_stores_built_as_of_very_many_rows_agree_with_the_reference(
 ) -> None:
     monkeypatch.setattr(column, "_MANY", -1)
     monkeypatch.setattr(term_index, "_FEW", 0)
-    monkeypatch.setattr(sorted_slot, "_FEW", 0)
     monkeypatch.setattr(row_kinds, "_FEW", 0)
     monkeypatch.setattr(row_kinds, "_ROWS_A_KIND", 1 if by_kind else 1000)
     monkeypatch.setattr(build, "_JOINED", 1)

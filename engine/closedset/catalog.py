@@ -139,14 +139,12 @@ class TermRows(Record):
 
 
 class SlotColumns(Record):
-    """How a slot is stored: `scale` and `digits` of a number; whether any load wrote it; whether there is a copy of it
-    that is `sorted`; `terms`, where the relation's term index holds it, by code (0 the empty cell, -1 any surface on no
-    term, -2 text that cannot be read)."""
+    """How a slot is stored: `scale` and `digits` of a number; whether any load wrote it; `terms`, where the relation's
+    term index holds it, by code (0 the empty cell, -1 any surface on no term, -2 text that cannot be read)."""
 
     written: bool = False
     scale: int = 0
     digits: int = DIGITS
-    sorted: bool = False
     terms: dict[int, TermRows] | None = None
 
 

@@ -62,21 +62,6 @@ def as_asked(rows: dict[str, Any], reasons: Sequence[Unknown]) -> list[dict[str,
     return [{"place": n, "condition": r.condition, "by_kind": r.index in by_kind} for n, r in enumerate(reasons)]
 
 
-def of_copy(run: Run, scan: Scan, group: Group) -> dict[str, Any] | None:
-    """What differs in a group's rows where they are read from a copy of its only slot; None where there is no such."""
-    if len(group.tests) != 1 or group.time or scan.retired:
-        return None
-    (expansion,) = (e for e in scan.expansions if e.bound.index == group.tests[0])
-    table = copy(run, scan, expansion.bound.name)
-    return {"table": table, "columns": ["_entity", *_read_by(expansion)], "by_kind": []} if table else None
-
-
-def copy(run: Run, scan: Scan, slot: str) -> str | None:
-    """The copy of a slot's values, laid by value, if the load kept one."""
-    columns = run.catalog.relations[scan.relation].slots.get(slot)
-    return f"sorted_{scan.relation}.{slot}" if columns and columns.sorted else None
-
-
 def inline(
     scan: Scan, groups: Sequence[Group], skip: Sequence[int] = (), columns: Sequence[str] = ()
 ) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -116,13 +101,10 @@ def _columns(scan: Scan) -> list[str]:
     columns += ["_dated"] if scan.dated else []
     columns += ["_retired"] if scan.retired else []
     columns += scan.time.columns if scan.time else ()
-    return list(dict.fromkeys([*columns, *(name for e in scan.expansions for name in _read_by(e))]))
-
-
-def _read_by(expansion: Expansion) -> list[str]:
-    name = expansion.bound.name
-    values = [f"{name}__start", f"{name}__end"] if expansion.bound.slot.type == "date" else [name]
-    return [*values, f"{name}__unreadable"]
+    for name, kind in {e.bound.name: e.bound.slot.type for e in scan.expansions}.items():
+        columns += [f"{name}__start", f"{name}__end"] if kind == "date" else [name]
+        columns.append(f"{name}__unreadable")
+    return columns
 
 
 def _share(run: Run, scan: Scan, tests: Sequence[int]) -> float:

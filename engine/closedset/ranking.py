@@ -11,9 +11,9 @@ from closedset.dates import month_end
 from closedset.entity_set import EntitySet, union, width
 from closedset.execute import Run
 from closedset.expansion import DateTest, Expansion, NumberTest
-from closedset.judged_rows import judged_rows, of_copy
+from closedset.judged_rows import judged_rows
 from closedset.partition import Verdicts
-from closedset.plan import Group, Plan, Scan
+from closedset.plan import Plan
 from closedset.render import quoted
 
 #: Beyond so many matches, whoever cannot be among the first is left out before the rest is measured.
@@ -131,7 +131,7 @@ def _near(run: Run, plan: Plan, members: EntitySet, key: int, top: int) -> tuple
     # Distances are floats: of longer numbers, two that differ may be as far.
     if scan_.table is None or columns is None or (columns.digits > _EXACT_DIGITS and bound.slot.type == "number"):
         return members, None
-    rows, values = _rows_of(run, scan_, group)
+    rows, values = judged_rows(run, scan_, [group])
     above = bound.op == "gte"
     column = bound.name if bound.slot.type == "number" else f"{bound.name}__{'start' if above else 'end'}"
     for most in (_ROWS_A_MATCH * top, _MORE_ROWS_A_MATCH * top):
@@ -158,13 +158,6 @@ def _as_far(value: Any, above: bool) -> Any:
     if not isinstance(value, date):
         return value
     return month_end(f"{value:%Y-%m}") if above else value.replace(day=1)
-
-
-def _rows_of(run: Run, scan: Scan, group: Group) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The rows of one group, from the copy of a slot where that says all the group asks."""
-    rows, values = judged_rows(run, scan, [group])
-    copied = of_copy(run, scan, group)
-    return (rows | copied if copied else rows), values
 
 
 class _Rungs:
@@ -238,7 +231,7 @@ def _distances(run: Run, plan: Plan, narrowed: bool, near: _Near | None) -> tupl
         scan = plan.scan_of(group.relation)
         if scan.table is None:
             continue
-        rows, values = _rows_of(run, scan, group)
+        rows, values = judged_rows(run, scan, [group])
         bound |= values
         entry = said.setdefault(group.index, {"group": group, "rows": rows, "measures": [], "more": []})
         entry["measures"].append({"key": key, "expression": _expression(expansion)})

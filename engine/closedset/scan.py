@@ -14,7 +14,7 @@ from closedset.catalog import TermRows
 from closedset.entity_set import EntitySet, union, width
 from closedset.execute import Run
 from closedset.expansion import Expansion, TermTest
-from closedset.judged_rows import Rows, as_asked, copy, judged_rows, keep, of_copy
+from closedset.judged_rows import Rows, as_asked, judged_rows, keep
 from closedset.plan import Group, Scan, runs, sentence, sql_tests
 from closedset.render import quoted
 from closedset.unknown import EMPTY, UNPLACED, UNREADABLE, Unknown, corrected, undated, unknown
@@ -38,7 +38,7 @@ def read(run: Run, scan: Scan) -> Read:
     alone = _from_index(run, scan, [e for e in by_index.values() if _has_index(run, scan, e)])
     # A group that asks just one constraint, whatever the month, is that constraint alone.
     single = {g.index: g.tests[0] for g in scan.groups if len(g.tests) == 1 and not g.time}
-    apart = {g.index for g in scan.groups if g.index in single and (single[g.index] in alone or of_copy(run, scan, g))}
+    apart = {g for g, i in single.items() if i in alone or _says_why(scan, by_index[i])}
     scanned = [g for g in scan.groups if g.index not in apart]
     groups = _scan(run, scan, scanned) if scanned else {}
     alone |= {single[g]: said for g, said in groups.items() if g in single}
@@ -204,10 +204,10 @@ def _alone(run: Run, scan: Scan, expansions: Sequence[Expansion]) -> dict[int, R
     """Each constraint alone, whatever the month."""
     tests, values = sql_tests(scan)
     by_index = {e.bound.index: e for e in expansions}
-    asked = [{**t, "table": copy(run, scan, t["slot"]) or scan.table} for t in tests if t["index"] in by_index]
     table = run.statement(
         "search/alone.sql.j2", values,
-        tests=asked, dated=scan.dated, retired=scan.retired, last=width(run.universe) - 1,
+        table=scan.table, tests=[t for t in tests if t["index"] in by_index],
+        dated=scan.dated, retired=scan.retired, last=width(run.universe) - 1,
     )  # fmt: skip
     said: dict[int, dict[str, Any]] = defaultdict(dict)
     for row in table.to_pylist():
@@ -215,12 +215,17 @@ def _alone(run: Run, scan: Scan, expansions: Sequence[Expansion]) -> dict[int, R
     return {i: _one(run, scan, e, said[i]) for i, e in by_index.items()}
 
 
+def _says_why(scan: Scan, expansion: Expansion) -> bool:
+    """Whether the rows that are read for a constraint alone also tell why they are unknown."""
+    return not scan.retired and not isinstance(expansion.test, TermTest)
+
+
 def _one(run: Run, scan: Scan, expansion: Expansion, said: dict[str, Any]) -> Rows:
     """One constraint alone, by what its cells say."""
     true = said["true"]
     sets = {one: EntitySet.of_bytes(row["entities"], run.universe) for one, row in said.items()}
     reasons = None
-    if not scan.retired and not isinstance(expansion.test, TermTest):
+    if _says_why(scan, expansion):
         nobody = EntitySet.empty(run.universe)
         reasons = tuple((reason, sets.get(reason.said or "", nobody)) for reason in unknown(expansion))
     return Rows(

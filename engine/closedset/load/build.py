@@ -34,7 +34,6 @@ from closedset.load import (
     near,
     placement,
     row_kinds,
-    sorted_slot,
     term_index,
 )
 from closedset.load import universe as universe_of
@@ -118,7 +117,6 @@ def build(
         # A retired row is unknown whatever its terms: an index of terms would call it true.
         if kept.table and not kept.retired:
             term_index.build(con, pack, name, pack.relations[name], kept.slots, kept.rows, universe)
-            sorted_slot.build(con, name, pack.relations[name], kept)
     statements = coverage.declare(con, maps, by_name, entries, row_tables, merged > 0)
     statements += looked.declare(con, pack, state, len(statements), merged > 0, force)
     lost.lose_listed(con, pack, maps, unread, by_name)
