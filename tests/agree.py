@@ -1,6 +1,7 @@
 """Compare the engine with the reference, and with the possible worlds, over many drawn stores.
 
     python -m tests.agree --stores 20000 --worlds 2000 --requests 2 --processes 2
+    python -m tests.agree --stores 2000 --worlds 0 --processes 2 --many
 
 Prints what was reached (a comparison that meets no verdict proves nothing) and every disagreement with the
 seed that draws it again. Exit 1 on any.
@@ -17,9 +18,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import pytest
 from tests import reference
 from tests.strategies import random_store, tiny_store
 from tests.test_engine_agrees import contradiction, disagreement, load_drawn
+
+from closedset import judged_rows, ranking
+from closedset.load import build, column, row_kinds, term_index
 
 BLOCK = 100
 SHOWN = 20
@@ -49,6 +54,18 @@ def against_reference(seed: int, most: int | None = None) -> Tally:
 def against_worlds(seed: int, most: int | None = None) -> Tally:
     """One tiny store: the engine's sets and licence against every completion."""
     return compare(seed, tiny_store, contradiction, most)
+
+
+def as_of_very_many_rows(patch: pytest.MonkeyPatch, by_kind: bool = True) -> None:
+    """Load and ask every store as if its rows were very many; without `by_kind`, as if their terms were, too."""
+    patch.setattr(column, "_MANY", -1)
+    patch.setattr(term_index, "_FEW", 0)
+    patch.setattr(row_kinds, "_FEW", 0)
+    patch.setattr(row_kinds, "_ROWS_A_KIND", 1 if by_kind else 1000)
+    patch.setattr(build, "_JOINED", 1)
+    patch.setattr(ranking, "_MANY", 0)
+    # Of very many rows none are kept beside the store.
+    patch.setattr(judged_rows, "_MOST", -1)
 
 
 def compare(seed: int, draw: Callable[[int], Any], check: Callable[..., str | None], most: int | None) -> Tally:
@@ -122,7 +139,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--requests", type=int, default=None, help="requests a store (default: all, about four)")
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--many", action="store_true", help="load and ask each as if its rows were very many")
     args = parser.parse_args()
+    if args.many:
+        # Processes are forked, so that they start from what is set here.
+        as_of_very_many_rows(pytest.MonkeyPatch())
     found = 0
     for name, check, many in (
         ("reference", against_reference, args.stores),

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from tests import agree
 
-from closedset import judged_rows, ranking, search
-from closedset.load import build, column, row_kinds, term_index
+from closedset import ranking, search
+from closedset.load import column
 from closedset.mapping import Map
 from closedset.pack import Pack
 from closedset.store import in_memory
@@ -84,14 +84,7 @@ def test_a_column_of_many_texts_is_read_as_each_of_its_texts_is(
 def test_stores_built_as_of_very_many_rows_agree_with_the_reference(
     by_kind: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(column, "_MANY", -1)
-    monkeypatch.setattr(term_index, "_FEW", 0)
-    monkeypatch.setattr(row_kinds, "_FEW", 0)
-    monkeypatch.setattr(row_kinds, "_ROWS_A_KIND", 1 if by_kind else 1000)
-    monkeypatch.setattr(build, "_JOINED", 1)
-    monkeypatch.setattr(ranking, "_MANY", 0)
-    # Of very many rows none are kept beside the store.
-    monkeypatch.setattr(judged_rows, "_MOST", -1)
+    agree.as_of_very_many_rows(monkeypatch, by_kind)
     tallies = [agree.against_reference(seed, most=2) for seed in range(500, 540)]
     assert [told for tally in tallies for told in tally.found] == []
     assert sum(tally.requests for tally in tallies) > 60

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from tests.agree import against_reference, against_worlds
+from tests.agree import against_reference, against_worlds, as_of_very_many_rows
 
 from closedset import expansion, licence, partition, render
 from closedset.entity_set import EntitySet
@@ -110,18 +110,39 @@ FAULTS: dict[str, Plant] = {
         "load/months.sql.j2", "period_to__end - 1", "period_to__end"
     ),
     "conditions met by different rows": in_template(
-        "search/tests.sql.j2", "AS _g{{", "OR _c{{ group.tests[0] }} AS _g{{"
+        "search/rows.sql.j2", "AS _g{{", "OR _c{{ group.tests[0] }} AS _g{{"
     ),
     "the farthest ranked first": in_template("search/ranking.sql.j2", "ASC NULLS LAST", "DESC NULLS LAST"),
     "a null distance first": in_template("search/ranking.sql.j2", "ASC NULLS LAST", "ASC NULLS FIRST"),
-    "a retired row read as true": in_template("search/tests.sql.j2", "_retired THEN NULL", "_retired THEN TRUE"),
-    "a retired row read as false": in_template("search/tests.sql.j2", "_retired THEN NULL", "_retired THEN FALSE"),
+    "a retired row read as true": in_template("search/rows.sql.j2", "_retired THEN NULL", "_retired THEN TRUE"),
+    "a retired row read as false": in_template("search/rows.sql.j2", "_retired THEN NULL", "_retired THEN FALSE"),
     "the rows of a merged id lost": in_template(
         "load/text.sql.j2", " UNION ALL SELECT entity_id, ordinal FROM merged", ""
     ),
     "a chain of merges cut short": merged_once,
     "a row ruled out that could match": in_template("search/tests.sql.j2", " OR {{ column }} < 0 OR", " OR"),
 }
+#: The same, and such as only relations of very many rows can show, whose terms are judged kind by kind.
+FAULTS_BY_KIND: dict[str, Plant] = {
+    "an unknown kind left out": in_template(
+        "search/rows.sql.j2", "NOT FALSE{% else %}NULL", "TRUE{% else %}FALSE"
+    ),
+    "a kind's unknown read as true": in_template(
+        "search/rows.sql.j2", "IS NULL AS _open", "IS FALSE AS _open"
+    ),
+    "a row unknown by its cell left out": in_template(
+        "search/rows.sql.j2", " OR {{ t.is_unknown(test) }}", ""
+    ),
+    "a retired row read as true": in_template("search/rows.sql.j2", "AND NOT _retired", ""),
+    "a row outside the month read as inside": in_template(
+        "search/satisfied.sql.j2", " FILTER (WHERE {{ time.certain }}){% endif %}::BLOB", "{% endif %}::BLOB"
+    ),
+    "a kind judged by one of its terms": in_template(
+        "search/rows.sql.j2", "{{ t.is_true(test) }}{% if not loop.last %} AND {% endif %}",
+        "{{ t.is_true(test) }}{% if not loop.last %} OR {% endif %}",
+    ),
+    "the kinds of two entries numbered alike": in_template("load/rows.sql.j2", ", {{ first_kind }}", ", 0"),
+}  # fmt: skip
 
 
 @contextmanager
@@ -133,6 +154,16 @@ def planted(plant: Plant) -> Iterator[None]:
         yield
     render._environment.cache_clear()
     render.header.cache_clear()
+
+
+@pytest.mark.parametrize("fault", FAULTS_BY_KIND)
+def test_a_fault_planted_where_rows_are_many_is_caught(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    as_of_very_many_rows(monkeypatch)
+    with planted(FAULTS_BY_KIND[fault]):
+        for seed in SEEDS:
+            if against_reference(seed).found:
+                return
+    pytest.fail(f"{fault}: {len(SEEDS)} stores agree all the same")
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -503,10 +503,9 @@ def test_explain_shows_each_step_with_its_sentence_sql_and_values(food: str) -> 
     told = run("explain", food, *S1)
     steps = run("explain", food, *S1, "--format", "json").json()
     assert told.code == 0
-    scan = next(s for s in steps if s["name"] == "search/states")
+    scan = next(s for s in steps if s["name"] == "search/satisfied")
     assert "risk_category" in scan["sentence"]
     assert scan["sql"].count("SELECT") >= 2
-    assert "2015-01-01" in scan["values"].values()
     for step in steps:
         assert {"step", "name", "sentence", "grain", "rows", "values", "sets", "sql"} == set(step)
         assert f"{step['step']}. {step['name']}\n" in told.out

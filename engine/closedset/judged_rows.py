@@ -21,6 +21,10 @@ _SHARE = 100
 _MOST = 5_000_000
 
 
+#: Of a reason that is no constraint's.
+_NO_TEST: dict[str, Any] = {"kind": "term", "by_kind": False}
+
+
 @dataclass(frozen=True)
 class Rows:
     """What the rows of a relation say of one group, or of one constraint alone: the entities that hold a true row,
@@ -58,8 +62,15 @@ def judged_rows(run: Run, scan: Scan, groups: Sequence[Group]) -> tuple[dict[str
 
 def as_asked(rows: dict[str, Any], reasons: Sequence[Unknown]) -> list[dict[str, Any]]:
     """Reasons why some rows are unknown, as templates take them: each by its place, and whether its kind decides it."""
-    by_kind = {test["index"] for test in rows["tests"] if test["by_kind"]}
-    return [{"place": n, "condition": r.condition, "by_kind": r.index in by_kind} for n, r in enumerate(reasons)]
+    tests = {test["index"]: test for test in rows["tests"]}
+    return [
+        {
+            "place": place, "condition": reason.condition, "said": None if test["kind"] == "term" else reason.said,
+            "by_kind": test["by_kind"], "test": test,
+        }
+        for place, reason in enumerate(reasons)
+        for test in [tests.get(reason.index, _NO_TEST)]
+    ]  # fmt: skip
 
 
 def inline(

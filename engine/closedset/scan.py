@@ -6,7 +6,7 @@ scan of the rows that no test rules out.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,8 +79,7 @@ def _reasons(run: Run, scan: Scan, group: Group) -> list[tuple[Unknown, EntitySe
 
 def _occurs(run: Run, scan: Scan, expansion: Expansion, reason: Unknown) -> bool:
     """Whether some row may be unknown for a reason: a term index tells which codes no row holds."""
-    slot = run.catalog.relations[scan.relation].slots.get(expansion.bound.name)
-    terms = slot.terms if slot else None
+    terms = _terms(run, scan, expansion)
     return terms is None or reason.codes is None or any(code in terms for code in reason.codes)
 
 
@@ -113,16 +112,15 @@ def _at_rungs(run: Run, scan: Scan, group: Group, said: Rows, expansion: Expansi
 
 
 def _has_index(run: Run, scan: Scan, expansion: Expansion) -> bool:
-    slot = run.catalog.relations[scan.relation].slots.get(expansion.bound.name)
     test = expansion.test
-    return slot is not None and slot.terms is not None and isinstance(test, TermTest) and not test.unknown
+    return _terms(run, scan, expansion) is not None and isinstance(test, TermTest) and not test.unknown
 
 
 def _from_index(run: Run, scan: Scan, expansions: Sequence[Expansion]) -> dict[int, Rows]:
     """Constraints on terms, each alone, whatever the month, out of the relation's term index; by their index."""
     found: list[tuple[Expansion, Sequence[int]]] = []
     for expansion in expansions:
-        terms, test = _terms(run, scan, expansion), expansion.test
+        terms, test = _terms(run, scan, expansion) or {}, expansion.test
         assert isinstance(test, TermTest)
         true: Sequence[int] = test.true
         if expansion.negated:
@@ -131,21 +129,23 @@ def _from_index(run: Run, scan: Scan, expansions: Sequence[Expansion]) -> dict[i
     members = _members(run, scan, found)
     rows: dict[int, Rows] = {}
     for (expansion, true), held, unknown_ in zip(found[::2], members[::2], members[1::2], strict=True):
-        counts = [at for code in true if (at := _terms(run, scan, expansion).get(code))]
+        counts = [at for code in true if (at := (_terms(run, scan, expansion) or {}).get(code))]
         rows[expansion.bound.index] = Rows(
             held, unknown_, rows=sum(c.rows for c in counts), undated=sum(c.undated for c in counts), index=expansion
         )
     return rows
 
 
-def _terms(run: Run, scan: Scan, expansion: Expansion) -> dict[int, TermRows]:
-    return run.catalog.relations[scan.relation].slots[expansion.bound.name].terms or {}
+def _terms(run: Run, scan: Scan, expansion: Expansion) -> dict[int, TermRows] | None:
+    slot = run.catalog.relations[scan.relation].slots.get(expansion.bound.name)
+    return slot.terms if slot else None
 
 
 def _members(run: Run, scan: Scan, asked: Sequence[tuple[Expansion, Sequence[int]]]) -> list[EntitySet]:
     """The entities that hold a row with one of some codes of a slot, for each asked, by the term index."""
     entries = [
-        {held.entry for code in codes if (held := _terms(run, scan, expansion).get(code))} for expansion, codes in asked
+        {held.entry for code, held in (_terms(run, scan, expansion) or {}).items() if code in codes}
+        for expansion, codes in asked
     ]
     wanted = set().union(*entries)
     if not wanted:
@@ -201,18 +201,42 @@ def _group(run: Run, scan: Scan, group: Group) -> Rows:
 
 
 def _alone(run: Run, scan: Scan, expansions: Sequence[Expansion]) -> dict[int, Rows]:
-    """Each constraint alone, whatever the month."""
+    """Each constraint alone, whatever the month; whose cells are empty or unreadable stands in a term index."""
     tests, values = sql_tests(scan)
     by_index = {e.bound.index: e for e in expansions}
+    sets: dict[int, dict[str, EntitySet]] = {i: {} for i in by_index}
+    told = [
+        (e, reason)
+        for e in expansions
+        if not scan.retired and not isinstance(e.test, TermTest) and _terms(run, scan, e) is not None
+        for reason in unknown(e)
+        if reason.said != "straddles"
+    ]
+    for (e, reason), held in zip(told, _members(run, scan, [(e, r.codes or ()) for e, r in told]), strict=True):
+        sets[e.bound.index][reason.said or ""] = held
+    asked = [
+        {**test, "said": _left(run, scan, by_index[test["index"]], sets[test["index"]])}
+        for test in tests
+        if test["index"] in by_index
+    ]
     table = run.statement(
         "search/alone.sql.j2", values,
-        table=scan.table, tests=[t for t in tests if t["index"] in by_index],
-        dated=scan.dated, retired=scan.retired, last=width(run.universe) - 1,
+        table=scan.table, tests=asked, dated=scan.dated, retired=scan.retired, last=width(run.universe) - 1,
     )  # fmt: skip
-    said: dict[int, dict[str, Any]] = defaultdict(dict)
+    true: dict[int, dict[str, Any]] = {}
     for row in table.to_pylist():
-        said[row["index"]][row["said"]] = row
-    return {i: _one(run, scan, e, said[i]) for i, e in by_index.items()}
+        sets[row["index"]][row["said"]] = EntitySet.of_bytes(row["entities"], run.universe)
+        if row["said"] == "true":
+            true[row["index"]] = row
+    return {i: _one(run, scan, e, sets[i], true[i]) for i, e in by_index.items()}
+
+
+def _left(run: Run, scan: Scan, expansion: Expansion, known: Container[str]) -> list[str]:
+    """What cells can say that leaves a constraint unknown, beside what is known."""
+    if isinstance(expansion.test, TermTest):
+        return ["unknown"]
+    left = [r for r in unknown(expansion) if r.said not in known and _occurs(run, scan, expansion, r)]
+    return [r.said for r in left if r.said is not None]
 
 
 def _says_why(scan: Scan, expansion: Expansion) -> bool:
@@ -220,17 +244,15 @@ def _says_why(scan: Scan, expansion: Expansion) -> bool:
     return not scan.retired and not isinstance(expansion.test, TermTest)
 
 
-def _one(run: Run, scan: Scan, expansion: Expansion, said: dict[str, Any]) -> Rows:
+def _one(run: Run, scan: Scan, expansion: Expansion, sets: dict[str, EntitySet], true: dict[str, Any]) -> Rows:
     """One constraint alone, by what its cells say."""
-    true = said["true"]
-    sets = {one: EntitySet.of_bytes(row["entities"], run.universe) for one, row in said.items()}
     reasons = None
     if _says_why(scan, expansion):
         nobody = EntitySet.empty(run.universe)
         reasons = tuple((reason, sets.get(reason.said or "", nobody)) for reason in unknown(expansion))
     return Rows(
         true=sets["true"],
-        unknown=union((held for one, held in sets.items() if one != "true"), run.universe),
+        unknown=union((held for said, held in sets.items() if said != "true"), run.universe),
         rows=true["held"],
         undated=true["undated"],
         reasons=reasons,

@@ -17,8 +17,8 @@ Said = Literal["nothing", "unreadable", "straddles"]
 class Unknown:
     """A reason why rows are unknown to constraint `index` (None: to the time test, or because of a correction).
 
-    `condition` picks the rows out of judged ones; `codes` are the term index's entries that hold just these rows
-    (None: no index says it); `said` is what the row's cell says of a number, a day or a text.
+    `condition` picks the rows out of judged ones; `codes` are the term index's entries that hold these rows, of a term
+    just these (None: no index says it); `said` is what the row's cell says of a number, a day or a text.
     """
 
     code: str
@@ -29,8 +29,8 @@ class Unknown:
     said: Said | None = None
 
 
-#: The entries of a term index that are no term: empty cells, surfaces on no term, text that cannot be read.
-EMPTY, UNPLACED, UNREADABLE = 0, -1, -2
+#: Entries of a term index that are no term: empty cells, surfaces on no term, text that cannot be read, spans of days.
+EMPTY, UNPLACED, UNREADABLE, SPAN = 0, -1, -2, -3
 
 
 def corrected(relation: str) -> Unknown:
@@ -67,14 +67,14 @@ def unknown(expansion: Expansion) -> list[Unknown]:
                 Unknown("vocabulary_coarse", slot, index, f"{unknown} AND {column} > 0", codes=test.coarse),
             ]
         case "text" | "number":
-            return [unread, Unknown(*unrecorded, index, f"{unknown} AND NOT {bad}", said="nothing")]
+            return [unread, Unknown(*unrecorded, index, f"{unknown} AND NOT {bad}", (EMPTY,), "nothing")]
         case "date":
             nothing = f"{quoted(f'{slot}__start')} IS NULL"
             code = ("open_period_rows_unanswerable", relation) if bound.period else unrecorded
             return [
                 unread,
-                Unknown(*code, index, f"{unknown} AND {nothing} AND NOT {bad}", said="nothing"),
+                Unknown(*code, index, f"{unknown} AND {nothing} AND NOT {bad}", (EMPTY,), "nothing"),
                 Unknown(
-                    "undated_rows_unanswerable", relation, index, f"{unknown} AND NOT ({nothing})", said="straddles"
+                    "undated_rows_unanswerable", relation, index, f"{unknown} AND NOT ({nothing})", (SPAN,), "straddles"
                 ),
             ]

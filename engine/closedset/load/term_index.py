@@ -1,4 +1,5 @@
-"""The term index of a relation: for each term of a slot the entities that hold a row with it, as a bitmap in pieces."""
+"""The term index of a relation: for each term of a slot the entities that hold a row with it, as a bitmap in pieces;
+and the same of the cells of any slot that say nothing, cannot be read, or say a span of days."""
 
 import duckdb
 import pyarrow as pa
@@ -28,15 +29,16 @@ def build(
     """Write the index of one relation, table `terms_<relation>`, and note in `slots` which terms it holds."""
     last = width(universe) - 1
     most = _MOST // (width(universe) // 8)
-    chosen = [
-        s
-        for s, slot in relation.slots.items()
-        if (vocabulary := pack.vocabulary(slot)) and slots[s].written and len(vocabulary.terms) <= most
-    ]
+    chosen = {
+        s: slot.type
+        for s, slot in relation.askable().items()
+        if slots[s].written and (not (vocabulary := pack.vocabulary(slot)) or len(vocabulary.terms) <= most)
+    }
     if rows < _FEW or not chosen:
         return
+    listed = [{"name": s, "type": kind} for s, kind in chosen.items()]
     con.execute(
-        render("load/term_rows.sql.j2", table=f"rows_{name}", slots=chosen, dated=relation.dated, last=last)
+        render("load/term_rows.sql.j2", table=f"rows_{name}", slots=listed, dated=relation.dated, last=last)
     ).fetchall()
     for slot in chosen:
         slots[slot].terms = {}
