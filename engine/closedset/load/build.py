@@ -216,7 +216,7 @@ def _relation(
         unattributed=sum(r.unattributed for r in reports),
         slots=columns,
     )
-    row_kinds.keep(con, name, stored, by_kind)
+    row_kinds.keep(con, name, stored, by_kind, relation.dated)
     return stored, reports
 
 

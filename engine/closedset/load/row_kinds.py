@@ -51,7 +51,7 @@ def weights(entry: MapEntry, chosen: Sequence[str]) -> tuple[dict[str, int], int
     return found, weight
 
 
-def keep(con: duckdb.DuckDBPyConnection, name: str, stored: StoredRelation, chosen: Sequence[str]) -> None:
+def keep(con: duckdb.DuckDBPyConnection, name: str, stored: StoredRelation, chosen: Sequence[str], dated: bool) -> None:
     """Write the kinds of one relation, table `kinds_<relation>`, and note in `stored` which slots they tell: none
     where there are too many kinds."""
     if not chosen or not stored.table:
@@ -59,5 +59,7 @@ def keep(con: duckdb.DuckDBPyConnection, name: str, stored: StoredRelation, chos
     ((about,),) = con.execute(f"SELECT approx_count_distinct(_kind) FROM {quoted(stored.table)}").fetchall()
     if about > min(_MOST, stored.rows // _ROWS_A_KIND):
         return
-    con.execute(render("load/kinds.sql.j2", kinds=f"kinds_{name}", table=stored.table, slots=list(chosen))).fetchall()
+    con.execute(
+        render("load/kinds.sql.j2", kinds=f"kinds_{name}", table=stored.table, slots=list(chosen), dated=dated)
+    ).fetchall()
     stored.kinds = list(chosen)
