@@ -41,7 +41,8 @@ def in_template(name: str, sound: str, broken: str) -> Plant:
 
 def rows_do_not_count_as_looked(patch: pytest.MonkeyPatch) -> None:
     def of(held: EntitySet, looked_at: EntitySet, withheld: EntitySet) -> Looked:
-        return Looked(held, withheld, looked_at | withheld)
+        covered = looked_at | withheld
+        return Looked(held, withheld, covered, EntitySet.whole(held.universe) - covered)
 
     patch.setattr(Looked, "of", of)
 

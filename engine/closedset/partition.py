@@ -66,18 +66,18 @@ def judge(run: Run, plan: Plan, vacuous: bool) -> Verdicts:
         looked[one.relation] = run.looked(one.relation)
         read = scan.read(run, one)
         for index, said in read.groups.items():
-            groups[index] = Judged(_verdict(said, looked[one.relation], run.universe), said)
+            groups[index] = Judged(_verdict(said, looked[one.relation]), said)
         for index, said in read.alone.items():
-            constraints[index] = Judged(_verdict(said, looked[one.relation], run.universe), said)
+            constraints[index] = Judged(_verdict(said, looked[one.relation]), said)
     required = [groups[g.index].partition for g in plan.required]
     return Verdicts(groups, constraints, looked, _overall(required, run.universe, vacuous))
 
 
-def _verdict(said: Rows, looked: Looked, universe: int) -> Partition:
+def _verdict(said: Rows, looked: Looked) -> Partition:
     """A true row: matched; else an unknown one (a withheld row is unknown): undetermined; else covered: none."""
     undetermined = (said.unknown | looked.withheld) - said.true
     none = looked.covered - said.true - undetermined
-    return Partition(said.true, none, EntitySet.whole(universe) - looked.covered, undetermined)
+    return Partition(said.true, none, looked.never, undetermined)
 
 
 def _overall(required: list[Partition], universe: int, vacuous: bool) -> Partition:

@@ -86,15 +86,19 @@ class Generation:
 @dataclass(frozen=True)
 class Looked:
     """One relation's entity sets: `held` a readable row, `withheld` an unreadable one, `covered` either of them
-    or a coverage statement."""
+    or a coverage statement, `never` neither."""
 
     held: EntitySet
     withheld: EntitySet
     covered: EntitySet
+    never: EntitySet
 
     @classmethod
     def of(cls, held: EntitySet, looked_at: EntitySet, withheld: EntitySet) -> "Looked":
-        return cls(held, withheld, held | looked_at | withheld)
+        covered = held | looked_at | withheld
+        # Every constraint is combined with these: of a set whose size is known to be none or all, no bit is read.
+        assert len(withheld) <= len(covered)
+        return cls(held, withheld, covered, EntitySet.whole(held.universe) - covered)
 
 
 class Store:
