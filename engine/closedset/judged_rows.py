@@ -12,7 +12,7 @@ from typing import Any
 from closedset.entity_set import EntitySet
 from closedset.execute import Run
 from closedset.expansion import Expansion, TermTest
-from closedset.plan import Group, Scan, candidates, sentence, sql_tests
+from closedset.plan import BOTH, Group, Scan, candidates, sentence, sql_tests
 from closedset.unknown import Unknown
 
 #: Rows are kept where no more than these are expected, or one in so many of the relation's; never more than the last.
@@ -97,7 +97,9 @@ def keep(run: Run, scan: Scan, groups: Sequence[Group]) -> None:
     if expected > min(max(_FEW, held // _SHARE), _MOST):
         return
     rows, values = inline(scan, groups, candidates(groups), _columns(scan))
-    run.keep(kept(scan), "search/keep.sql.j2", values, sentence=sentence(scan), kept=kept(scan), rows=rows)
+    run.keep(
+        kept(scan), "search/keep.sql.j2", values, sentence=sentence(scan, groups, BOTH), kept=kept(scan), rows=rows
+    )
     run.kept[scan.relation] = frozenset(g.index for g in groups)
 
 

@@ -121,17 +121,19 @@ def candidates(groups: Sequence[Group]) -> tuple[int, ...]:
     return min((g.tests for g in groups), key=len)
 
 
-def sentence(scan: Scan) -> str:
-    """What a scan does, in one sentence for `explain` and above its SQL."""
+BOTH = "who holds a row that is true, and who one that cannot be judged"
+TRUE = "who holds a row that is true"
+UNKNOWN = "who holds a row that cannot be judged, and why"
+
+
+def sentence(scan: Scan, groups: Sequence[Group], sought: str) -> str:
+    """What a statement finds of some groups of a scan, in one sentence for `explain` and above its SQL."""
     said = []
-    for group in scan.groups:
+    for group in groups:
         asked = " and ".join(f"{e.bound.name} {e.bound.asked}" for e in scan.expansions if e.bound.index in group.tests)
         word = "required" if group.required else "preferred"
         said.append(f"group {group.index} ({word}): {asked}{f' at {scan.time.month}' if scan.time else ''}")
-    return (
-        f"read {scan.relation} once and find who holds a row that is true, and who one that cannot be judged; "
-        + "; ".join(said)
-    )
+    return f"read {scan.relation} and find {sought}; " + "; ".join(said)
 
 
 def sql_tests(scan: Scan) -> tuple[list[dict[str, Any]], dict[str, Any]]:

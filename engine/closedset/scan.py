@@ -15,7 +15,7 @@ from closedset.entity_set import EntitySet, union, width
 from closedset.execute import Run
 from closedset.expansion import Expansion, TermTest
 from closedset.judged_rows import Rows, as_asked, judged_rows, keep
-from closedset.plan import Group, Scan, runs, sentence, sql_tests
+from closedset.plan import BOTH, TRUE, UNKNOWN, Group, Scan, runs, sentence, sql_tests
 from closedset.render import quoted
 from closedset.unknown import EMPTY, UNPLACED, UNREADABLE, Unknown, corrected, undated, unknown
 
@@ -69,8 +69,9 @@ def _reasons(run: Run, scan: Scan, group: Group) -> list[tuple[Unknown, EntitySe
     rows, values = judged_rows(run, scan, [group])
     asked = as_asked(rows, reasons)
     (row,) = run.statement(
-        "search/reasons.sql.j2", values, rows=rows, group=group, last=width(run.universe) - 1, reasons=asked
-    ).to_pylist()
+        "search/reasons.sql.j2", values, sentence=sentence(scan, [group], UNKNOWN),
+        rows=rows, group=group, last=width(run.universe) - 1, reasons=asked,
+    ).to_pylist()  # fmt: skip
     return [
         (reason, EntitySet.of_bytes(row[f"r{one['place']}"], run.universe))
         for reason, one in zip(reasons, asked, strict=True)
@@ -166,7 +167,7 @@ def _scan(run: Run, scan: Scan, groups: Sequence[Group]) -> dict[int, Rows]:
         return {group.index: _group(run, scan, group) for group in groups}
     rows, values = judged_rows(run, scan, groups)
     row: Mapping[str, Any] = run.statement(
-        "search/scan.sql.j2", values, sentence=sentence(scan),
+        "search/scan.sql.j2", values, sentence=sentence(scan, groups, BOTH),
         rows=rows, groups=groups, time=scan.time, dated=scan.dated, last=width(run.universe) - 1,
     ).to_pylist()[0]  # fmt: skip
     return {
@@ -186,7 +187,7 @@ def _group(run: Run, scan: Scan, group: Group) -> Rows:
     rows, values = judged_rows(run, scan, [group])
     by_kind = all(test["by_kind"] for test in rows["tests"] if test["index"] in group.tests)
     (row,) = run.statement(
-        "search/satisfied.sql.j2", values, sentence=sentence(scan),
+        "search/satisfied.sql.j2", values, sentence=sentence(scan, [group], TRUE),
         rows=rows, group=group, time=scan.time, dated=scan.dated, last=width(run.universe) - 1,
         counted=by_kind and scan.time is not None and not scan.retired,
     ).to_pylist()  # fmt: skip
