@@ -163,7 +163,15 @@ def test_leaving_out_whoever_cannot_be_first_changes_no_page(seed: int, monkeypa
         return [(r["matches"], r["entities"]["matched"], r["counts"]) for r in replies]
 
     with in_memory(RANKED, mapping, {"t": table}) as store:
-        whole = pages()
+        with monkeypatch.context() as patch:
+            patch.setattr(ranking, "_closest", lambda *_: None)
+            whole = pages()
+        assert pages() == whole
+        # With as few rows as matches these are often too few: then more are read, or all.
+        for rows, more in ((1, 2), (1, 1)):
+            monkeypatch.setattr(ranking, "_ROWS_A_MATCH", rows)
+            monkeypatch.setattr(ranking, "_MORE_ROWS_A_MATCH", more)
+            assert pages() == whole
         monkeypatch.setattr(ranking, "_MANY", 0)
         assert pages() == whole
         assert sum(counts["matched"] > 10 for *_, counts in whole) > 20

@@ -47,6 +47,10 @@ def rank(run: Run, plan: Plan, verdicts: Verdicts, top: int, named: EntitySet | 
     rungs = [_rungs(run, plan, verdicts, e) if few else None for e in plan.thresholds]
     if all(one is not None for one in rungs):
         return _by_sets(levels, [one for one in rungs if one is not None], top, named)
+    if not named and len(rungs) == 1:
+        closest = _closest(run, plan, verdicts, levels, top)
+        if closest is not None:
+            return closest
     everybody, near = len(matched), None
     if not named and everybody > _MANY:
         levels, near = _front(run, plan, levels, rungs, top)
@@ -69,6 +73,49 @@ def rank(run: Run, plan: Plan, verdicts: Verdicts, top: int, named: EntitySet | 
         Ranked(r["ordinal"], r["place"], r["preferences"], tuple(r[f"d{n}"] for n in range(len(plan.thresholds))))
         for r in table.to_pylist()
     ]
+
+
+def _closest(run: Run, plan: Plan, verdicts: Verdicts, levels: list[EntitySet], top: int) -> list[Ranked] | None:
+    """Where one threshold on numbers or days tells apart who satisfies as many preferences, the first `top` matches in
+    the order of its rows; None where these are not enough to say it."""
+    (expansion,) = plan.thresholds
+    group = plan.group_of(expansion.bound.index)
+    scan_, holding = plan.scan_of(group.relation), verdicts.groups[group.index].partition.matched
+    (preferences, level), *further = [(n, level) for n, level in enumerate(levels) if level][::-1]
+    if scan_.table is None or (further and len(level) < top) or level - holding:
+        return None
+    rows, values = judged_rows(run, scan_, [group])
+    if expansion.bound.numbers:
+        values[f"c{expansion.bound.index}_asked"] = expansion.bound.numbers[0]
+    column, in_order = _column(run, expansion)
+    expression = _expression(expansion)
+    run.give("matched_set", level)
+    for most in (_ROWS_A_MATCH * top, _MORE_ROWS_A_MATCH * top):
+        table = run.statement(
+            "search/closest.sql.j2", values,
+            rows=rows, group=group, column=column, order=in_order or expression, expression=expression,
+            narrowed=len(level) < len(holding), most=most,
+        )  # fmt: skip
+        found: dict[int, float] = {}
+        for distance, ordinal in sorted(
+            zip(*(table.column(c).to_pylist() for c in ("distance", "_entity")), strict=True)
+        ):
+            found.setdefault(ordinal, distance)
+        if len(found) >= top or table.num_rows < most:
+            return [Ranked(o, n, preferences, (d,)) for n, (o, d) in enumerate(list(found.items())[:top], 1)]
+    return None
+
+
+def _column(run: Run, expansion: Expansion) -> tuple[str, str | None]:
+    """The column by which rows are near to a threshold on numbers or days, and how it orders them: None where only the
+    distance does: a float does not tell all long numbers apart, and days are told apart by their months alone."""
+    bound = expansion.bound
+    above = bound.op == "gte"
+    if bound.slot.type != "number":
+        return f"{bound.name}__{'start' if above else 'end'}", None
+    columns = run.catalog.relations[bound.relation].slots[bound.name]
+    exact = columns.digits <= _EXACT_DIGITS
+    return bound.name, f"{quoted(bound.name)}{'' if above else ' DESC'}" if exact else None
 
 
 def _levels(matched: EntitySet, preferred: list[EntitySet]) -> list[EntitySet]:
@@ -127,13 +174,13 @@ def _near(run: Run, plan: Plan, members: EntitySet, key: int, top: int) -> tuple
     expansion = plan.thresholds[key]
     bound, group = expansion.bound, plan.group_of(expansion.bound.index)
     scan_ = plan.scan_of(group.relation)
-    columns = run.catalog.relations[group.relation].slots.get(bound.name)
-    # Distances are floats: of longer numbers, two that differ may be as far.
-    if scan_.table is None or columns is None or (columns.digits > _EXACT_DIGITS and bound.slot.type == "number"):
+    if scan_.table is None:
+        return members, None
+    column, in_order = _column(run, expansion)
+    if in_order is None and bound.slot.type == "number":
         return members, None
     rows, values = judged_rows(run, scan_, [group])
     above = bound.op == "gte"
-    column = bound.name if bound.slot.type == "number" else f"{bound.name}__{'start' if above else 'end'}"
     for most in (_ROWS_A_MATCH * top, _MORE_ROWS_A_MATCH * top):
         last = run.statement(
             "search/nearest.sql.j2", values, rows=rows, group=group, column=column, descending=not above, most=most
