@@ -23,7 +23,7 @@ from tests import reference
 from tests.strategies import random_store, tiny_store
 from tests.test_engine_agrees import contradiction, disagreement, load_drawn
 
-from closedset import judged_rows, ranking
+from closedset import execute, judged_rows, ranking
 from closedset.load import build, column, row_kinds, term_index
 
 BLOCK = 100
@@ -64,6 +64,7 @@ def as_of_very_many_rows(patch: pytest.MonkeyPatch, by_kind: bool = True) -> Non
     patch.setattr(row_kinds, "_ROWS_A_KIND", 1 if by_kind else 1000)
     patch.setattr(build, "_JOINED", 1)
     patch.setattr(ranking, "_MANY", 0)
+    patch.setattr(execute, "_MANY", 0)
     # Of very many rows none are kept beside the store.
     patch.setattr(judged_rows, "_MOST", -1)
 

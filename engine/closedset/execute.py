@@ -23,17 +23,21 @@ from closedset.store import Generation, Looked
 
 #: How DuckDB says that a file holds something else than was written.
 _SPOILT = ("Corrupt", "checksum", "Could not read", "serializ")
+#: The ordinals of more members are dear to hash.
+_MANY = 100_000
 _BOUND = re.compile(r"\$([a-z][a-z0-9_]*)")
 
 
 @dataclass
 class _Lent:
-    """What statements may read beside the store: a set or a table lent to them, or a table that `write` makes of the
-    store's rows. `size` is its rows, where they are known; `key` tells it from others of its name."""
+    """What statements may read beside the store: a set or a table lent to them, a set lent as `bits`, or a table that
+    `write` makes of the store's rows. `size` is its rows, where they are known; `key` tells it from others of its name.
+    """
 
     size: int | None
     key: Hashable
     table: Callable[[], pa.Table] | None = None
+    bits: bytes | None = None
     write: Step | None = None
 
 
@@ -76,6 +80,17 @@ class Run:
         key = hashlib.blake2b(members.to_bytes()).digest() if self._memo is not None else None
         self._lent[name] = _Lent(len(members), key, table=lambda: pa.table({"ordinal": members.column()}))
 
+    def give_few_rows(self, name: str, members: EntitySet) -> str:
+        """Lend a set to statements that look few rows up in it, and give the condition that does: of very many members
+        the bitmap itself, since to hash them takes longer than to copy it for every 2,048 rows."""
+        if len(members) <= _MANY:
+            self.give(name, members)
+            return f"_entity IN (SELECT ordinal FROM {name})"
+        bits = members.to_bytes()
+        key = hashlib.blake2b(bits).digest() if self._memo is not None else None
+        self._lent[name] = _Lent(len(members), key, bits=bits)
+        return f"get_bit(${name}::BLOB::BIT, _entity) = 1"
+
     def give_table(self, name: str, table: pa.Table) -> None:
         """Lend a small table to the statements that follow."""
         key = repr(table.to_pydict()) if self._memo is not None else None
@@ -104,9 +119,10 @@ class Run:
             elif one.table is not None:
                 self._con.register(name, one.table())
             one.write = one.table = None
+        values = step.parameters | {name: one.bits for name, one in lent if one.bits is not None}
         step.sets = {name: one.size for name, one in lent if one.size is not None}
         try:
-            found = self._con.sql(step.sql, params=step.parameters or None)
+            found = self._con.sql(step.sql, params=values or None)
             # A statement that only writes gives no rows.
             table = pa.table({}) if found is None else found.to_arrow_table()
         except duckdb.InterruptException:

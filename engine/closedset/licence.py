@@ -202,9 +202,14 @@ def _codes(run: Run, plan: Plan, group: Group, whys: Sequence[_Why], undetermine
     asked = as_asked(rows, [w.reason for w in mine if w.reason])
     wanted = [{**one, "slot": bound.name} for one, bound in zip(asked, bounds, strict=True)]
     values |= {f"axis_{place}": bound.slot.axis for place, bound in enumerate(bounds)}
-    run.give("open_set", undetermined)
     table = run.statement(
-        "search/codes.sql.j2", values, rows=rows, group=group, wanted=wanted, shown=_COUNTED
+        "search/codes.sql.j2",
+        values,
+        rows=rows,
+        group=group,
+        wanted=wanted,
+        shown=_COUNTED,
+        is_open=run.give_few_rows("open_set", undetermined),
     ).to_pylist()
     said: dict[int, str] = {}
     for place, why in enumerate(mine):
