@@ -140,7 +140,8 @@ class TermRows(Record):
 
 class SlotColumns(Record):
     """How a slot is stored: `scale` and `digits` of a number; whether any load wrote it; `terms`, where the relation's
-    term index holds it, by code (0 the empty cell, -1 any surface on no term, -2 text that cannot be read)."""
+    term index holds it, by code (0 the empty cell, -1 any surface on no term, -2 text that cannot be read,
+    -3 a span of days)."""
 
     written: bool = False
     scale: int = 0

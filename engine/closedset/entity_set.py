@@ -94,6 +94,11 @@ class EntitySet:
     def _count(self) -> int:
         return self._number.bit_count() if self._small else self._array.true_count
 
+    def counted(self) -> "EntitySet":
+        """The same set, its members counted: should it hold nobody or everybody, that is known from then on."""
+        len(self)
+        return self
+
     @property
     def _known(self) -> int | None:
         """How many members it has, where they have been counted."""
@@ -204,18 +209,13 @@ def _words(bits: "bytes | pa.Buffer") -> "pa.UInt64Array":
 
 @lru_cache(maxsize=4)
 def _nobody(universe: int) -> EntitySet:
-    return _counted(EntitySet(bytes(width(universe) // 8), universe))
+    return EntitySet(bytes(width(universe) // 8), universe).counted()
 
 
 @lru_cache(maxsize=4)
 def _everybody(universe: int) -> EntitySet:
     last = 0xFF00 >> (universe % 8) & 0xFF
-    return _counted(EntitySet((b"\xff" * (universe // 8) + bytes((last,)))[: width(universe) // 8], universe))
-
-
-def _counted(members: EntitySet) -> EntitySet:
-    len(members)
-    return members
+    return EntitySet((b"\xff" * (universe // 8) + bytes((last,)))[: width(universe) // 8], universe).counted()
 
 
 def width(universe: int) -> int:

@@ -77,7 +77,7 @@ class Run:
 
     def give(self, name: str, members: EntitySet) -> None:
         """Lend a set to the statements that follow, as a table of its ordinals."""
-        key = hashlib.blake2b(members.to_bytes()).digest() if self._memo is not None else None
+        key = self._told_apart(members.to_bytes)
         self._lent[name] = _Lent(len(members), key, table=lambda: pa.table({"ordinal": members.column()}))
 
     def give_few_rows(self, name: str, members: EntitySet) -> str:
@@ -87,14 +87,17 @@ class Run:
             self.give(name, members)
             return f"_entity IN (SELECT ordinal FROM {name})"
         bits = members.to_bytes()
-        key = hashlib.blake2b(bits).digest() if self._memo is not None else None
-        self._lent[name] = _Lent(len(members), key, bits=bits)
+        self._lent[name] = _Lent(len(members), self._told_apart(lambda: bits), bits=bits)
         return f"get_bit(${name}::BLOB::BIT, _entity) = 1"
 
     def give_table(self, name: str, table: pa.Table) -> None:
         """Lend a small table to the statements that follow."""
-        key = repr(table.to_pydict()) if self._memo is not None else None
+        key = self._told_apart(lambda: repr(table.to_pydict()).encode())
         self._lent[name] = _Lent(table.num_rows, key, table=lambda: table)
+
+    def _told_apart(self, content: Callable[[], bytes]) -> Hashable:
+        """What tells a lent set or table from others of its name; nothing asks without a memo."""
+        return hashlib.blake2b(content()).digest() if self._memo is not None else None
 
     def _step(self, template: str, values: dict[str, Any] | None, sentence: str, parameters: dict[str, Any]) -> Step:
         sql = render(template, **parameters)

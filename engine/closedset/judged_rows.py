@@ -19,10 +19,8 @@ from closedset.unknown import Unknown
 _FEW = 20_000
 _SHARE = 100
 _MOST = 5_000_000
-
-
 #: Of a reason that is no constraint's.
-_NO_TEST: dict[str, Any] = {"kind": "term", "by_kind": False}
+_NO_TEST: dict[str, Any] = {"by_kind": False}
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ def as_asked(rows: dict[str, Any], reasons: Sequence[Unknown]) -> list[dict[str,
     tests = {test["index"]: test for test in rows["tests"]}
     return [
         {
-            "place": place, "condition": reason.condition, "said": None if test["kind"] == "term" else reason.said,
+            "place": place, "condition": reason.condition, "said": reason.said,
             "by_kind": test["by_kind"], "test": test,
         }
         for place, reason in enumerate(reasons)

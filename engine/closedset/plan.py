@@ -1,6 +1,6 @@
 """The plan: which constraints make which group, and what each scan of a relation judges.
 
-A group is one row's conditions on one relation, required or preferred. A scan reads one relation once for
+A group is one row's conditions on one relation, required or preferred. A scan reads one relation for
 all its groups and for each constraint alone.
 """
 
@@ -121,6 +121,7 @@ def candidates(groups: Sequence[Group]) -> tuple[int, ...]:
     return min((g.tests for g in groups), key=len)
 
 
+#: What statements find of groups, as their sentences say it.
 BOTH = "who holds a row that is true, and who one that cannot be judged"
 TRUE = "who holds a row that is true"
 UNKNOWN = "who holds a row that cannot be judged, and why"

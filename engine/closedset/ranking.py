@@ -191,8 +191,8 @@ def _near(run: Run, plan: Plan, members: EntitySet, key: int, top: int) -> tuple
         condition = f"{quoted(column)} {'<=' if above else '>='} ${name}"
         near = _Near(key, condition, {name: _as_far(last[0]["value"], above)})
         (row,) = run.statement(
-            "search/near.sql.j2", values | near.bound,
-            rows=rows, group=group, last=width(run.universe) - 1, near=near.condition,
+            "search/holders.sql.j2", values | near.bound,
+            rows=rows, group=group, last=width(run.universe) - 1, more=[near.condition], of_slot=None,
         ).to_pylist()  # fmt: skip
         found = EntitySet.of_bytes(row["entities"], run.universe) & members
         if len(found) >= top:

@@ -1,8 +1,8 @@
 """One relation read: which entities hold rows that are true, or unknown, for each group and each constraint alone;
 and, only where a later stage needs it, why rows are unknown and how near to a threshold the true ones are.
 
-A constraint on terms is answered from the relation's term index where the load kept one; all else by one vectorised
-scan of the rows that no test rules out.
+A constraint on terms is answered from the relation's term index where the load kept one; all else by vectorised scans:
+of the rows that are true, and of those that are unknown.
 """
 
 from collections import defaultdict
@@ -107,8 +107,9 @@ def _at_rungs(run: Run, scan: Scan, group: Group, said: Rows, expansion: Expansi
             by_kind = any(test["by_kind"] and test["slot"] == slot for test in rows["tests"])
             at = {"condition": f"{quoted(slot)} IN ({', '.join(map(str, codes))})", "by_kind": by_kind}
             (row,) = run.statement(
-                "search/rung.sql.j2", values, rows=rows, group=group, last=width(run.universe) - 1, of_slot=at
-            ).to_pylist()
+                "search/holders.sql.j2", values,
+                rows=rows, group=group, last=width(run.universe) - 1, more=[], of_slot=at,
+            ).to_pylist()  # fmt: skip
             yield distance, EntitySet.of_bytes(row["entities"], run.universe)
 
 
@@ -211,7 +212,7 @@ def _alone(run: Run, scan: Scan, expansions: Sequence[Expansion]) -> dict[int, R
     told = [
         (e, reason)
         for e in expansions
-        if not scan.retired and not isinstance(e.test, TermTest) and _terms(run, scan, e) is not None
+        if _says_why(scan, e) and _terms(run, scan, e) is not None
         for reason in unknown(e)
         if reason.said != "straddles"
     ]

@@ -95,10 +95,9 @@ class Looked:
 
     @classmethod
     def of(cls, held: EntitySet, looked_at: EntitySet, withheld: EntitySet) -> "Looked":
-        covered = held | looked_at | withheld
-        # Every constraint is combined with these: of a set whose size is known to be none or all, no bit is read.
-        assert len(withheld) <= len(covered)
-        return cls(held, withheld, covered, EntitySet.whole(held.universe) - covered)
+        # Counted, since every constraint is combined with these.
+        withheld, covered = withheld.counted(), (held | looked_at | withheld).counted()
+        return cls(held, withheld, covered, (EntitySet.whole(held.universe) - covered).counted())
 
 
 class Store:

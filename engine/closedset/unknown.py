@@ -17,14 +17,14 @@ Said = Literal["nothing", "unreadable", "straddles"]
 class Unknown:
     """A reason why rows are unknown to constraint `index` (None: to the time test, or because of a correction).
 
-    `condition` picks the rows out of judged ones; `codes` are the term index's entries that hold these rows, of a term
-    just these (None: no index says it); `said` is what the row's cell says of a number, a day or a text.
+    What picks the rows out of unknown ones is `condition`, or, of a number, a day or a text, what a row's cell `said`.
+    `codes` are the term index's entries that hold these rows, of a term just these (None: no index says it).
     """
 
     code: str
     subject: str
     index: int | None
-    condition: str
+    condition: str | None = None
     codes: tuple[int, ...] | None = None
     said: Said | None = None
 
@@ -50,12 +50,11 @@ def unknown(expansion: Expansion) -> list[Unknown]:
     unknown = f"_c{index} IS NULL"
     column, bad = quoted(slot), quoted(f"{slot}__unreadable")
     unrecorded = ("slot_unrecorded_rows_unanswerable", relation)
-    unread = Unknown(
-        "slot_unreadable_rows_unanswerable", relation, index, f"{unknown} AND {bad}", (UNREADABLE,), "unreadable"
-    )
+    unreadable = ("slot_unreadable_rows_unanswerable", relation, index)
     match bound.slot.type:
         case "term":
             assert isinstance(test, TermTest)
+            unread = Unknown(*unreadable, f"{unknown} AND {bad}", (UNREADABLE,))
             empty = Unknown(*unrecorded, index, f"{unknown} AND {column} IS NULL AND NOT {bad}", codes=(EMPTY,))
             if test.unknown:
                 surface = f"{unknown} AND {column} IS NOT NULL"
@@ -67,14 +66,12 @@ def unknown(expansion: Expansion) -> list[Unknown]:
                 Unknown("vocabulary_coarse", slot, index, f"{unknown} AND {column} > 0", codes=test.coarse),
             ]
         case "text" | "number":
-            return [unread, Unknown(*unrecorded, index, f"{unknown} AND NOT {bad}", (EMPTY,), "nothing")]
+            unread = Unknown(*unreadable, codes=(UNREADABLE,), said="unreadable")
+            return [unread, Unknown(*unrecorded, index, codes=(EMPTY,), said="nothing")]
         case "date":
-            nothing = f"{quoted(f'{slot}__start')} IS NULL"
             code = ("open_period_rows_unanswerable", relation) if bound.period else unrecorded
             return [
-                unread,
-                Unknown(*code, index, f"{unknown} AND {nothing} AND NOT {bad}", (EMPTY,), "nothing"),
-                Unknown(
-                    "undated_rows_unanswerable", relation, index, f"{unknown} AND NOT ({nothing})", (SPAN,), "straddles"
-                ),
+                Unknown(*unreadable, codes=(UNREADABLE,), said="unreadable"),
+                Unknown(*code, index, codes=(EMPTY,), said="nothing"),
+                Unknown("undated_rows_unanswerable", relation, index, codes=(SPAN,), said="straddles"),
             ]
