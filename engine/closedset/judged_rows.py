@@ -51,10 +51,14 @@ def judged_rows(run: Run, scan: Scan, groups: Sequence[Group]) -> tuple[dict[str
     if {g.index for g in groups} <= run.kept.get(scan.relation, frozenset()):
         return rows | {"kept": kept(scan)}, values
     slots = run.catalog.relations[scan.relation].kinds
-    by_kind = {test["index"] for test in rows["tests"] if test["slot"] in slots}
     for test in rows["tests"]:
-        test["by_kind"] = test["index"] in by_kind
-    rows |= {"kinds": f"kinds_{scan.relation}", "by_kind": [g.index for g in groups if by_kind & {*g.tests}]}
+        test["by_kind"] = test["slot"] in slots
+    mine = {g.index: [test for test in rows["tests"] if test["index"] in g.tests] for g in groups}
+    rows |= {
+        "kinds": f"kinds_{scan.relation}",
+        "of_kinds": {index: [test for test in tests if test["by_kind"]] for index, tests in mine.items()},
+        "of_rows": {index: [test for test in tests if not test["by_kind"]] for index, tests in mine.items()},
+    }
     return rows, values
 
 
@@ -79,9 +83,9 @@ def inline(
     tests, values = sql_tests(scan)
     for test in tests:
         test["by_kind"] = False
-    rows = {
+    rows: dict[str, Any] = {
         "kept": None, "table": scan.table, "tests": tests, "groups": groups, "time": scan.time, "candidates": skip,
-        "retired": scan.retired, "columns": columns, "kinds": None, "by_kind": [],
+        "retired": scan.retired, "columns": columns, "kinds": None, "of_kinds": {}, "of_rows": {},
     }  # fmt: skip
     return rows, values
 

@@ -186,11 +186,10 @@ def _scan(run: Run, scan: Scan, groups: Sequence[Group]) -> dict[int, Rows]:
 
 def _group(run: Run, scan: Scan, group: Group) -> Rows:
     rows, values = judged_rows(run, scan, [group])
-    by_kind = all(test["by_kind"] for test in rows["tests"] if test["index"] in group.tests)
     (row,) = run.statement(
         "search/satisfied.sql.j2", values, sentence=sentence(scan, [group], TRUE),
         rows=rows, group=group, time=scan.time, dated=scan.dated, last=width(run.universe) - 1,
-        counted=by_kind and scan.time is not None and not scan.retired,
+        counted=scan.time is not None and not scan.retired and not rows["of_rows"][group.index],
     ).to_pylist()  # fmt: skip
     reasons = _reasons(run, scan, group)
     return Rows(
