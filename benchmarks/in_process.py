@@ -59,19 +59,23 @@ def _events(store: Any) -> list[tuple[Any, ...]]:
     from closedset.execute import Run
 
     events: list[tuple[Any, ...]] = []
-    run = Run._run
+    run, lend = Run._on, Run._lend
 
-    def running(self: Any, step: Any, lent: Any) -> Any:
-        events.extend(("lend", name, one.table()) for name, one in lent if one.table is not None)
-        table = run(self, step, lent)
+    def lending(self: Any, cursor: Any, name: str, one: Any) -> None:
+        if one.table is not None:
+            events.append(("lend", name, one.table()))
+        lend(self, cursor, name, one)
+
+    def running(self: Any, cursor: Any, step: Any) -> Any:
+        table = run(self, cursor, step)
         events.append(("run", step.sql, step.parameters, table.num_rows))
         return table
 
     try:
-        Run._run = running  # type: ignore[method-assign]
+        Run._on, Run._lend = running, lending  # type: ignore[method-assign]
         store.search(ROSTER)
     finally:
-        Run._run = run  # type: ignore[method-assign]
+        Run._on, Run._lend = run, lend  # type: ignore[method-assign]
     return events
 
 

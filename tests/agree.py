@@ -65,6 +65,7 @@ def as_of_very_many_rows(patch: pytest.MonkeyPatch, by_kind: bool = True) -> Non
     patch.setattr(build, "_JOINED", 1)
     patch.setattr(ranking, "_MANY", 0)
     patch.setattr(execute, "_MANY", 0)
+    patch.setattr(execute, "_WORTH_A_THREAD", 0)
     # Of very many rows none are kept beside the store.
     patch.setattr(judged_rows, "_MOST", -1)
 

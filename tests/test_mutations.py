@@ -56,7 +56,7 @@ def not_recorded_before_none(patch: pytest.MonkeyPatch) -> None:
         for one in required:
             first = first | one.not_recorded
         moved = found.none & first
-        return partition.Partition(found.matched, found.none - moved, found.not_recorded | moved, found.undetermined)
+        return partition.Partition(found.matched, found.not_recorded | moved, found.undetermined)
 
     patch.setattr(partition, "_overall", overall)
 
@@ -126,17 +126,23 @@ FAULTS: dict[str, Plant] = {
 #: The same, and such as only relations of very many rows can show, whose terms are judged kind by kind.
 FAULTS_BY_KIND: dict[str, Plant] = {
     "an unknown kind left out": in_template(
-        "search/rows.sql.j2", "NOT FALSE{% else %}NULL", "TRUE{% else %}FALSE"
+        "search/rows.sql.j2", '"NOT FALSE" if by_row else "NULL"', '"TRUE" if by_row else "FALSE"'
     ),
     "a kind's unknown read as true": in_template(
         "search/rows.sql.j2", "IS NULL AS _open", "IS FALSE AS _open"
     ),
     "a row unknown by its cell left out": in_template(
-        "search/rows.sql.j2", " OR {{ t.is_unknown(test) }}", ""
+        "search/rows.sql.j2", "{{ t.says(reason.test, reason.said) }}", "FALSE"
     ),
     "a retired row read as true": in_template("search/rows.sql.j2", "AND NOT _retired", ""),
     "a row outside the month read as inside": in_template(
         "search/satisfied.sql.j2", " FILTER (WHERE {{ time.certain }}){% endif %}::BLOB", "{% endif %}::BLOB"
+    ),
+    "a row outside the month read as inside, by its kind": in_template(
+        "search/at_month.sql.j2", "r.satisfying(rows, group)", "r.satisfying(rows, group, whatever_the_month=true)"
+    ),
+    "a row that may count at the month left out": in_template(
+        "search/rows.sql.j2", "{% else %}NOT ({{ rows.time.certain }})", "{% else %}FALSE"
     ),
     "a kind judged by one of its terms": in_template(
         "search/rows.sql.j2", "{{ t.is_true(test) }}{% if not loop.last %} AND {% endif %}",

@@ -4,9 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from closedset.entity_set import EntitySet
 from closedset.execute import Run
-from closedset.store import Looked
 
 
 @dataclass(frozen=True)
@@ -17,22 +15,6 @@ class Covering:
     source: str
     said: str
     at: str | None
-
-
-@dataclass(frozen=True)
-class Absence:
-    """One relation's absence over the universe: `none` (looked at, no row), `not_recorded`, `recorded` (a row,
-    readable or withheld)."""
-
-    none: EntitySet
-    not_recorded: EntitySet
-    recorded: EntitySet
-
-
-def absence(looked: Looked, universe: int) -> Absence:
-    """Who holds no row of a relation, split by whether anybody looked. A withheld row counts as recorded."""
-    recorded = looked.held | looked.withheld
-    return Absence(looked.covered - recorded, EntitySet.whole(universe) - looked.covered, recorded)
 
 
 def covering(run: Run, relation: str, ordinals: Sequence[int]) -> dict[int, list[Covering]]:

@@ -43,7 +43,7 @@ class EntitySet:
         return _everybody(universe)
 
     @classmethod
-    def of_bytes(cls, blob: bytes | None, universe: int) -> "EntitySet":
+    def of_bytes(cls, blob: "bytes | pa.Buffer | None", universe: int) -> "EntitySet":
         """From a bitmap's bytes; None is what an aggregate gives without rows: the empty set."""
         return cls(blob, universe) if blob else cls.empty(universe)
 
@@ -190,6 +190,17 @@ class EntitySet:
             pc.bit_wise_and(inside, pa.scalar(63, pa.uint64())),
         ).cast(pa.int32())
 
+    def words(self) -> "pa.Table":
+        """The bitmap by 64 bits, as a table: `word`, its place, and `bits`, of those that hold anybody. The bit of an
+        ordinal in its word, ordinal // 64, is that of 2 ** (ordinal % 64 ^ 7): a byte begins with its highest bit.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        bits = _words(self.bits)
+        places = pc.indices_nonzero(bits)
+        return pa.table({"word": places.cast(pa.int32()), "bits": bits.take(places)})
+
 
 def _booleans(bits: "bytes | pa.Buffer", length: int) -> "pa.BooleanArray":
     import pyarrow as pa
@@ -204,6 +215,8 @@ def _words(bits: "bytes | pa.Buffer") -> "pa.UInt64Array":
     size = len(memoryview(bits))
     if size % 8:
         bits, size = bytes(bits).ljust(size + 8 - size % 8, b"\0"), size + 8 - size % 8
+    elif pa.py_buffer(bits).address % 8:
+        bits = bytes(bits)
     return pa.Array.from_buffers(pa.uint64(), size // 8, [None, pa.py_buffer(bits)])
 
 

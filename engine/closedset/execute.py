@@ -1,13 +1,18 @@
-"""Running statements on one cursor of one generation, and keeping what ran for `explain`.
+"""Running statements on cursors of one generation, and keeping what ran for `explain`.
 
-The only stage of a search that touches DuckDB: text in, Arrow out, each result drained before the next.
+The only stage of a search that touches DuckDB: text in, Arrow out, each result of a cursor drained before its next.
 """
 
+import contextlib
 import hashlib
+import os
 import re
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
-from typing import Any
+import threading
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -23,22 +28,37 @@ from closedset.store import Generation, Looked
 
 #: How DuckDB says that a file holds something else than was written.
 _SPOILT = ("Corrupt", "checksum", "Could not read", "serializ")
-#: The ordinals of more members are dear to hash.
+#: The ordinals of more members are dearer to hash than the words of their bitmap.
 _MANY = 100_000
+#: Over a store of fewer rows a statement takes no longer than handing it to another thread.
+_WORTH_A_THREAD = 100_000
+#: Statements at the same time, each of which DuckDB spreads over all cores itself.
+_AT_ONCE = 4
+#: Seconds between one interrupt of what must end and the next.
+_A_MOMENT = 0.02
 _BOUND = re.compile(r"\$([a-z][a-z0-9_]*)")
+_T = TypeVar("_T")
 
 
-@dataclass
+@dataclass(eq=False)
 class _Lent:
-    """What statements may read beside the store: a set or a table lent to them, a set lent as `bits`, or a table that
-    `write` makes of the store's rows. `size` is its rows, where they are known; `key` tells it from others of its name.
+    """What statements may read beside the store: a set or a table lent to them, or a table that `write` makes of the
+    store's rows. `size` is its members, where they are known; `key` tells it from others of its name.
     """
 
     size: int | None
     key: Hashable
     table: Callable[[], pa.Table] | None = None
-    bits: bytes | None = None
     write: Step | None = None
+
+
+@dataclass
+class _Cursor:
+    """A cursor, once a statement has needed it, and what was lent to it: one statement at a time."""
+
+    con: duckdb.DuckDBPyConnection | None = None
+    holds: dict[str, _Lent] = field(default_factory=dict)
+    turn: threading.RLock = field(default_factory=threading.RLock)
 
 
 class Run:
@@ -47,17 +67,62 @@ class Run:
 
     def __init__(self, generation: Generation, memo: Memo | None = None) -> None:
         self.catalog: Catalog = generation.catalog
-        self.steps: list[Step] = []
         #: Per relation, the groups whose judged rows are kept beside the store.
         self.kept: dict[str, frozenset[int]] = {}
         self._generation = generation
         self._memo = memo
-        self._con: duckdb.DuckDBPyConnection | None = None
+        self._ran: list[Step | Run] = []
+        self._cursor = self._first = _Cursor()
         self._lent: dict[str, _Lent] = {}
+        self._pool: ThreadPoolExecutor | None = None
+        self._begun: list[Future[Any]] = []
 
     @property
     def universe(self) -> int:
         return self.catalog.universe
+
+    @property
+    def steps(self) -> list[Step]:
+        """Every statement that ran, in order: of those that ran at the same time, in the order in which they began."""
+        return [step for one in self._ran for step in (one.steps if isinstance(one, Run) else [one])]
+
+    @contextlib.contextmanager
+    def at_once(self) -> "Iterator[None]":
+        """Inside, what `soon` is given runs at the same time as what follows, where the store is large enough for that
+        to be worth it and no other request shares the cores. Whatever is under way at the end is ended."""
+        if self._memo is not None or sum(r.rows for r in self.catalog.relations.values()) < _WORTH_A_THREAD:
+            yield
+            return
+        pool = self._pool = ThreadPoolExecutor(min(os.cpu_count() or 1, _AT_ONCE))
+        try:
+            yield
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            # A task may be between two statements: the next one is ended, too.
+            while wait([one for one in self._begun if not one.cancelled()], _A_MOMENT).not_done:
+                self._interrupt()
+            raise
+        finally:
+            pool.shutdown()
+            self._pool, self._begun = None, []
+
+    def soon(self, task: "Callable[[Run], _T]") -> Callable[[], _T]:
+        """Begin a task whose statements depend on nothing that was begun and not yet asked for; call what is given back
+        for what it found. The task takes a run of its own: what it lends is lent to none but its own statements."""
+        if self._pool is None:
+            found = task(self)
+            return lambda: found
+        own = Run(self._generation)
+        own.kept, own._lent, own._first = dict(self.kept), dict(self._lent), self._first
+        self._ran.append(own)
+        begun = self._pool.submit(copy_context().run, task, own)
+        self._begun.append(begun)
+        return begun.result
+
+    def _interrupt(self) -> None:
+        for one in self._ran:
+            if isinstance(one, Run) and one._cursor.con is not None:
+                one._cursor.con.interrupt()
 
     def statement(
         self, template: str, values: dict[str, Any] | None = None, *, sentence: str = "", **parameters: Any
@@ -70,6 +135,19 @@ class Run:
         key = (step.sql, _key(step.parameters), tuple((name, one.key) for name, one in lent))
         return self._memo.answer(key, lambda: self._run(step, lent))
 
+    def rows(
+        self, template: str, values: dict[str, Any] | None = None, *, sentence: str = "", **parameters: Any
+    ) -> list[dict[str, Any]]:
+        """The same as a few rows of Python values; a bitmap is given as the buffer that it stands in, not copied."""
+        table = self.statement(template, values, sentence=sentence, **parameters)
+        columns = {
+            name: [one.as_buffer() if one.is_valid else None for one in column]
+            if pa.types.is_binary(column.type)
+            else column.to_pylist()
+            for name, column in zip(table.column_names, table.columns, strict=True)
+        }
+        return [{name: column[place] for name, column in columns.items()} for place in range(table.num_rows)]
+
     def keep(self, name: str, template: str, values: dict[str, Any], *, sentence: str = "", **parameters: Any) -> None:
         """Lend the statements that follow a table that a statement writes, when the first of them needs it."""
         step = self._step(template, values, sentence, parameters)
@@ -80,15 +158,14 @@ class Run:
         key = self._told_apart(members.to_bytes)
         self._lent[name] = _Lent(len(members), key, table=lambda: pa.table({"ordinal": members.column()}))
 
-    def give_few_rows(self, name: str, members: EntitySet) -> str:
-        """Lend a set to statements that look few rows up in it, and give the condition that does: of very many members
-        the bitmap itself, since to hash them takes longer than to copy it for every 2,048 rows."""
+    def give_few_rows(self, name: str, members: EntitySet) -> bool:
+        """Lend a set to statements that look few rows up in it: as ordinals, or, of very many members, which are dear
+        to hash, as words of its bitmap (`word`, its place, and `bits`). Whether it is lent as words."""
         if len(members) <= _MANY:
             self.give(name, members)
-            return f"_entity IN (SELECT ordinal FROM {name})"
-        bits = members.to_bytes()
-        self._lent[name] = _Lent(len(members), self._told_apart(lambda: bits), bits=bits)
-        return f"get_bit(${name}::BLOB::BIT, _entity) = 1"
+            return False
+        self._lent[name] = _Lent(len(members), self._told_apart(members.to_bytes), table=members.words)
+        return True
 
     def give_table(self, name: str, table: pa.Table) -> None:
         """Lend a small table to the statements that follow."""
@@ -113,19 +190,31 @@ class Run:
         )
 
     def _run(self, step: Step, lent: "Sequence[tuple[str, _Lent]]") -> pa.Table:
-        if self._con is None:
-            self._con = self._generation.cursor()
-            progress.watch(self._con)
-        for name, one in lent:
-            if one.write is not None:
-                self._run(one.write, ())
-            elif one.table is not None:
-                self._con.register(name, one.table())
-            one.write = one.table = None
-        values = step.parameters | {name: one.bits for name, one in lent if one.bits is not None}
-        step.sets = {name: one.size for name, one in lent if one.size is not None}
+        # A table that a statement wrote stands on one cursor alone.
+        cursor = self._first if any(one.write for _, one in lent) else self._cursor
+        with cursor.turn:
+            for name, one in lent:
+                if cursor.holds.get(name) is not one:
+                    self._lend(cursor, name, one)
+            step.sets = {name: one.size for name, one in lent if one.size is not None}
+            return self._on(cursor, step)
+
+    def _lend(self, cursor: _Cursor, name: str, one: _Lent) -> None:
+        if one.write is not None:
+            self._on(cursor, one.write)
+        elif one.table is not None:
+            self._connected(cursor).register(name, one.table())
+        cursor.holds[name] = one
+
+    def _connected(self, cursor: _Cursor) -> duckdb.DuckDBPyConnection:
+        if cursor.con is None:
+            cursor.con = self._generation.cursor()
+            progress.watch(cursor.con)
+        return cursor.con
+
+    def _on(self, cursor: _Cursor, step: Step) -> pa.Table:
         try:
-            found = self._con.sql(step.sql, params=values or None)
+            found = self._connected(cursor).sql(step.sql, params=step.parameters or None)
             # A statement that only writes gives no rows.
             table = pa.table({}) if found is None else found.to_arrow_table()
         except duckdb.InterruptException:
@@ -136,7 +225,7 @@ class Run:
                 raise StoreDamaged(f"a file of the store is spoilt: {said}; see: closedset verify STORE") from error
             raise Broken(f"{step.name}.sql.j2: {error}") from error
         step.rows = table.num_rows
-        self.steps.append(step)
+        self._ran.append(step)
         return table
 
     def looked(self, relation: str) -> Looked:

@@ -20,7 +20,7 @@ _FEW = 20_000
 _SHARE = 100
 _MOST = 5_000_000
 #: Of a reason that is no constraint's.
-_NO_TEST: dict[str, Any] = {"by_kind": False}
+_NO_TEST: dict[str, Any] = {"by_kind": False, "slot": None}
 
 
 @dataclass(frozen=True)
@@ -63,16 +63,21 @@ def judged_rows(run: Run, scan: Scan, groups: Sequence[Group]) -> tuple[dict[str
 
 
 def as_asked(rows: dict[str, Any], reasons: Sequence[Unknown]) -> list[dict[str, Any]]:
-    """Reasons why some rows are unknown, as templates take them: each by its place, and whether its kind decides it."""
+    """Reasons why some rows are unknown, as templates take them: each by its place, which reasons of the same rows
+    share, and whether its kind decides it."""
     tests = {test["index"]: test for test in rows["tests"]}
-    return [
-        {
+    places: dict[tuple[Any, ...], int] = {}
+    asked = []
+    for reason in reasons:
+        test = tests.get(reason.index, _NO_TEST)
+        # An empty cell is empty to every constraint on it.
+        same = reason.said in ("nothing", "unreadable")
+        place = places.setdefault((test["slot"] if same else reason.index, reason.said, reason.condition), len(places))
+        asked.append({
             "place": place, "condition": reason.condition, "said": reason.said,
             "by_kind": test["by_kind"], "test": test,
-        }
-        for place, reason in enumerate(reasons)
-        for test in [tests.get(reason.index, _NO_TEST)]
-    ]  # fmt: skip
+        })  # fmt: skip
+    return asked
 
 
 def inline(

@@ -69,7 +69,8 @@ class Licence:
 
 @dataclass
 class _Why:
-    """One reason under one group: the entities that hold a row unknown because of it, by constraint."""
+    """One reason under one group: the entities that hold a row unknown because of it, by constraint; `open`, once it is
+    found that one of them is undetermined in the group."""
 
     code: str
     subject: str
@@ -77,6 +78,7 @@ class _Why:
     expansion: Expansion | None
     entities: EntitySet
     reason: Unknown | None = None
+    open: bool = False
 
 
 @dataclass
@@ -98,13 +100,14 @@ def licence(
     tallies: dict[tuple[str, str], _Tally] = defaultdict(lambda: _Tally(EntitySet.empty(run.universe)))
     if not vacuous:
         for group in plan.required:
-            _never_looked(run, group, verdicts, tallies)
-            undetermined = excused(group, verdicts)[1]
+            never, undetermined = excused(group, verdicts)
+            _never_looked(run, group, verdicts, never, tallies)
             mine = [(why, why.entities & undetermined) for why in whys if why.group is group]
             listed = [why for why, still_open in mine if still_open]
             codes = _codes(run, plan, group, listed, undetermined)
             for why, still_open in mine:
                 if still_open:
+                    why.open = True
                     tally = tallies[why.code, why.subject]
                     tally.open = tally.open | still_open
                     tally.details.update(dict.fromkeys(_details(run, why, codes)))
@@ -136,8 +139,9 @@ def _uncompiled(compiled: "Compiled | None") -> list[Gap]:
     return [Gap(code, "", count) for code, count in counts.items() if count]
 
 
-def _never_looked(run: Run, group: Group, verdicts: Verdicts, tallies: dict[tuple[str, str], _Tally]) -> None:
-    never = excused(group, verdicts)[0]
+def _never_looked(
+    run: Run, group: Group, verdicts: Verdicts, never: EntitySet, tallies: dict[tuple[str, str], _Tally]
+) -> None:
     nobody = not verdicts.looked[group.relation].covered
     # In an empty universe no membership is open, yet a relation that was never loaded was not asked either.
     if not never and not (nobody and not run.universe):
@@ -209,7 +213,7 @@ def _codes(run: Run, plan: Plan, group: Group, whys: Sequence[_Why], undetermine
         group=group,
         wanted=wanted,
         shown=_COUNTED,
-        is_open=run.give_few_rows("open_set", undetermined),
+        by_word=run.give_few_rows("open_set", undetermined),
     ).to_pylist()
     said: dict[int, str] = {}
     for place, why in enumerate(mine):
@@ -245,7 +249,7 @@ def _unrecorded(plan: Plan, whys: list[_Why], verdicts: Verdicts) -> dict[int, t
             if why.group == group
             and why.expansion
             and why.code == "slot_unrecorded_rows_unanswerable"
-            and why.entities & undetermined
+            and (why.open or why.entities & undetermined)
         }
         slots[group.index] = tuple(sorted(named))
     return slots

@@ -1,8 +1,9 @@
 """The delivered matches: the page's entities, every row that satisfies a group, and each slot's receipt."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -61,12 +62,22 @@ def named(run: Run, ids: Sequence[str]) -> list[Named]:
     return [Named(r["asked"], r["ordinal"], r["entity_id"]) for r in table.to_pylist()]
 
 
-def deliver(run: Run, plan: Plan, page: Sequence[Ranked], known: dict[int, tuple[str, str | None]]) -> list[Match]:
-    """Fetch the rows of a page's entities and re-read their cells. Takes the names `names` gave."""
+def deliver(run: Run, plan: Plan, page: Sequence[Ranked]) -> Callable[[dict[int, tuple[str, str | None]]], list[Match]]:
+    """Begin to fetch the rows of a page's entities and to re-read their cells; call what is given back, with the names
+    `names` gave, for the matches."""
     if not page:
-        return []
+        return lambda known: []
     run.give_table("page_set", pa.table({"ordinal": pa.array([r.ordinal for r in page], pa.int32())}))
-    found = [pair for scan in plan.scans for pair in _rows(run, plan, scan.relation)]
+    begun = [run.soon(partial(_rows, plan=plan, relation=scan.relation)) for scan in plan.scans]
+    return lambda known: _delivered(run, page, [pair for rows in begun for pair in rows()], known)
+
+
+def _delivered(
+    run: Run,
+    page: Sequence[Ranked],
+    found: Sequence[tuple[StoredRow, tuple[int, ...]]],
+    known: dict[int, tuple[str, str | None]],
+) -> list[Match]:
     stated = Sources(run).state([row for row, _ in found])
     by_entity: dict[int, list[MatchRow]] = defaultdict(list)
     for one, (row, satisfies) in zip(stated, found, strict=True):

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any, Protocol
+from weakref import WeakSet, ref
 
 
 class Connection(Protocol):
@@ -25,14 +26,17 @@ class Work:
 
     def __init__(self) -> None:
         self.said = ""
-        self._con: Connection | None = None
+        # One that is done with closes: it is not kept open to be interrupted.
+        self._cons: WeakSet[Connection] = WeakSet()
+        self._last: Callable[[], Connection | None] = lambda: None
+        self._cons_change = threading.Lock()
         self._undo: Callable[[], None] | None = None
         self._ends = threading.Lock()
 
     @property
     def share(self) -> float | None:
         """Per cent of the statement that runs, where the database knows."""
-        con = self._con
+        con = self._last()
         if con is None:
             return None
         # The connection may be closed at any moment by the thread that works.
@@ -42,9 +46,10 @@ class Work:
         return None
 
     def interrupt(self) -> None:
-        """End the statement that runs, from another thread."""
-        con = self._con
-        if con is not None:
+        """End the statements that run, from another thread."""
+        with self._cons_change:
+            cons = list(self._cons)
+        for con in cons:
             with contextlib.suppress(Exception):
                 con.interrupt()
 
@@ -56,7 +61,9 @@ class Work:
 
     def watch(self, con: Connection, undo: Callable[[], None] | None = None) -> None:
         con.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false").fetchall()
-        self._con, self._undo = con, undo or self._undo
+        with self._cons_change:
+            self._cons.add(con)
+        self._last, self._undo = ref(con), undo or self._undo
 
     def settle(self) -> None:
         with self._ends:

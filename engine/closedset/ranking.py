@@ -53,7 +53,7 @@ def rank(run: Run, plan: Plan, verdicts: Verdicts, top: int, named: EntitySet | 
             return closest
     everybody, near = len(matched), None
     if not named and everybody > _MANY:
-        levels, near = _front(run, plan, levels, rungs, top)
+        levels, near = _front(run, plan, verdicts, levels, rungs, top)
         matched = union(levels, run.universe)
     run.give("matched_set", matched)
     # The rows of one required group are those of the matched set: only then is there nobody's to leave out.
@@ -140,7 +140,7 @@ class _Near:
 
 
 def _front(
-    run: Run, plan: Plan, levels: list[EntitySet], rungs: "Sequence[_Rungs | None]", top: int
+    run: Run, plan: Plan, verdicts: Verdicts, levels: list[EntitySet], rungs: "Sequence[_Rungs | None]", top: int
 ) -> tuple[list[EntitySet], _Near | None]:
     """The levels without whoever cannot be among the first `top`: what stays is measured row by row; and which rows
     these are, where they are the nearest to a threshold."""
@@ -154,7 +154,7 @@ def _front(
         if more or len(kept[first]) <= top:
             break
         if sets is None:
-            kept[first], near = _near(run, plan, kept[first], key, top)
+            kept[first], near = _near(run, plan, verdicts, kept[first], key, top)
             return kept, near
         here, distances = EntitySet.empty(run.universe), 0
         for _, at in sets:
@@ -169,7 +169,9 @@ def _front(
     return kept, None
 
 
-def _near(run: Run, plan: Plan, members: EntitySet, key: int, top: int) -> tuple[EntitySet, _Near | None]:
+def _near(
+    run: Run, plan: Plan, verdicts: Verdicts, members: EntitySet, key: int, top: int
+) -> tuple[EntitySet, _Near | None]:
     """Those of some entities that are as near to a threshold as its nearest rows; all, where these are too few."""
     expansion = plan.thresholds[key]
     bound, group = expansion.bound, plan.group_of(expansion.bound.index)
@@ -181,7 +183,11 @@ def _near(run: Run, plan: Plan, members: EntitySet, key: int, top: int) -> tuple
         return members, None
     rows, values = judged_rows(run, scan_, [group])
     above = bound.op == "gte"
+    # Of the rows that satisfy the group about as large a share is the members' as of its entities.
+    share = len(members) / max(len(verdicts.groups[group.index].partition.matched), 1)
     for most in (_ROWS_A_MATCH * top, _MORE_ROWS_A_MATCH * top):
+        if most * share < top:
+            continue
         last = run.statement(
             "search/nearest.sql.j2", values, rows=rows, group=group, column=column, descending=not above, most=most
         ).to_pylist()
@@ -190,10 +196,10 @@ def _near(run: Run, plan: Plan, members: EntitySet, key: int, top: int) -> tuple
         name = f"near_{key}"
         condition = f"{quoted(column)} {'<=' if above else '>='} ${name}"
         near = _Near(key, condition, {name: _as_far(last[0]["value"], above)})
-        (row,) = run.statement(
+        (row,) = run.rows(
             "search/holders.sql.j2", values | near.bound,
             rows=rows, group=group, last=width(run.universe) - 1, more=[near.condition], of_slot=None,
-        ).to_pylist()  # fmt: skip
+        )  # fmt: skip
         found = EntitySet.of_bytes(row["entities"], run.universe) & members
         if len(found) >= top:
             return found, near

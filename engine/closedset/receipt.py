@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from closedset import cells, ids, row_id
@@ -65,6 +66,7 @@ class Sources:
         self._catalog: Catalog = run.catalog
         self._tables = {(t.source, t.table): t for t in run.catalog.tables}
         self._mapped: dict[tuple[int, str], list[_Mapped]] = {}
+        self._at: dict[tuple[Cells, int], tuple[str | None, int]] = {}
         self.entries = row_id.entries(run.catalog.maps)
 
     def state(self, rows: Iterable[StoredRow]) -> list[StatedRow]:
@@ -73,7 +75,8 @@ class Sources:
         places: dict[Cells, set[int]] = defaultdict(set)
         for row in rows:
             places[self._table(row.entry).cells].add(row.place)
-        kept = {cells_table: self._cells(cells_table, wanted) for cells_table, wanted in places.items()}
+        begun = {table: self._run.soon(partial(self._cells, table, wanted)) for table, wanted in places.items()}
+        kept = {table: cells() for table, cells in begun.items()}
         origins: dict[Cells, set[int]] = defaultdict(set)
         for row in rows:
             table = self._table(row.entry)
@@ -82,21 +85,21 @@ class Sources:
                 if place is not None:
                     origins[self._tables[table.source, origin.table].cells].add(place)
         for cells_table, wanted in origins.items():
-            kept[cells_table] = {**kept.get(cells_table, {}), **self._cells(cells_table, wanted)}
+            kept[cells_table] = {**kept.get(cells_table, {}), **self._cells(cells_table, wanted, self._run)}
         return [self._stated(row, kept) for row in rows]
 
     def around(self, receipt: SlotReceipt) -> tuple[tuple[str, str | None], ...]:
         """The whole source row that a cell stands in: each column of the export with its cell."""
         table = self._catalog.table(receipt.source, receipt.table)
-        held = self._cells(table.cells, {receipt.place})[receipt.place]
+        held = self._cells(table.cells, {receipt.place}, self._run)[receipt.place]
         return tuple((column, held[kept_as(column)]) for column in table.columns)
 
     def _table(self, entry: int) -> SourceTable:
         one = self.entries[entry]
         return self._tables[one.source, one.rows.table]
 
-    def _cells(self, cells_table: Cells, places: set[int]) -> dict[int, dict[str, Any]]:
-        table = self._run.statement("search/cells.sql.j2", {"places": sorted(places)}, cells=cells_table)
+    def _cells(self, cells_table: Cells, places: set[int], run: Run) -> dict[int, dict[str, Any]]:
+        table = run.statement("search/cells.sql.j2", {"places": sorted(places)}, cells=cells_table)
         # By position: the export may have a column of any name.
         at, *columns = [column.to_pylist() for column in table.columns]
         next(t for t in self._tables.values() if t.cells == cells_table).refuse_lost(places, at)
@@ -128,7 +131,7 @@ class Sources:
     ) -> SlotReceipt:
         cell = one.cell
         if cell is None:
-            file, at = table.at(row.place)
+            file, at = self._stands(table, row.place)
             return SlotReceipt(None, cells.NOTHING, table.table, None, table.source, file, at, row.place, None, True)
         here, place, column = table, row.place, cell.column
         origin = table.origins.get(column) if column else None
@@ -137,12 +140,19 @@ class Sources:
             here, column = self._tables[table.source, origin.table], origin.column
         raw = kept[here.cells][place][kept_as(column)] if column else None
         reading = one.read(raw)
-        file, at = here.at(place)
+        file, at = self._stands(here, place)
         return SlotReceipt(
             text=reading.text, reading=reading, table=here.table, column=column, source=here.source,
             file=file, row=at, place=place, cell=raw,
             byte_verified=_agrees(row, one, reading),
         )  # fmt: skip
+
+    def _stands(self, table: SourceTable, place: int) -> tuple[str | None, int]:
+        """The file of a source row and its place there: the cells of one row all stand in it."""
+        key = table.cells, place
+        if key not in self._at:
+            self._at[key] = table.at(place)
+        return self._at[key]
 
 
 class _Mapped:

@@ -1,15 +1,16 @@
 """Assembling the full reply from what the stages found."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from closedset import absence, licence, matches, ranking, reasons
 from closedset.absence import Covering
-from closedset.entity_set import EntitySet
 from closedset.execute import Run
 from closedset.licence import Licence
 from closedset.matches import Match, MatchRow, Named
 from closedset.pack import PERIOD
+from closedset.partition import Verdict
 from closedset.plan import Group
 from closedset.ranking import Ranked
 from closedset.receipt import SlotReceipt, StatedRow
@@ -39,6 +40,7 @@ from closedset.reply_full import (
     TimeTestBlock,
     UnboundGap,
 )
+from closedset.store import Looked
 
 if TYPE_CHECKING:
     from closedset.brief import Compiled
@@ -58,12 +60,19 @@ class _Lists:
             g.index: {s: getattr(found.verdicts.groups[g.index].partition, s).ordinals(listed) for s in _SETS}
             for g in found.plan.groups
         }
-        self.absence = {r: absence.absence(looked, run.universe) for r, looked in found.verdicts.looked.items()}
-        self.absent = {r: (a.none.ordinals(listed), a.not_recorded.ordinals(listed)) for r, a in self.absence.items()}
+        self.absent = {
+            r: (one.unheld.ordinals(listed), one.never.ordinals(listed)) for r, one in found.verdicts.looked.items()
+        }
         self.covering = {r: absence.covering_absent(run, r, none) for r, (none, _) in self.absent.items()}
         every = [o for one in (self.overall, *self.groups.values()) for ids in one.values() for o in ids]
         every += [o for pair in self.absent.values() for one in pair for o in one]
-        self.known = matches.names(run, [*every, *(r.ordinal for r in ranked), *(r.ordinal for r in page)])
+        every += [r.ordinal for r in (*ranked, *page)]
+        self._names = run.soon(lambda own: matches.names(own, every))
+
+    @cached_property
+    def known(self) -> dict[int, tuple[str, str | None]]:
+        """The id and name of every listed entity, by ordinal."""
+        return self._names()
 
     def ids(self, ordinals: Sequence[int]) -> list[str]:
         return [self.known[o][0] for o in ordinals]
@@ -72,16 +81,17 @@ class _Lists:
 def assemble(
     run: Run,
     found: "Answer",
-    warrant: Licence,
+    licensed: Callable[[], Licence],
     ranked: Sequence[Ranked],
     page: Sequence[Ranked],
     merged: Sequence[Named],
     request_id: str,
 ) -> FullReply:
-    """Takes the answer, the licence, the first ranked matches and the page of them to deliver, and the ids that
-    the request names and that are merged into others."""
+    """Takes the answer, what gives the licence that was begun, the first ranked matches, the page of them to deliver,
+    and the ids that the request names and that are merged into others."""
+    deliver = matches.deliver(run, found.plan, page)
     lists = _Lists(run, found, ranked, page)
-    delivered = matches.deliver(run, found.plan, page, lists.known)
+    delivered, warrant = deliver(lists.known), licensed()
     overall = found.verdicts.overall
     hidden = len(overall.matched) - len(delivered)
     return FullReply(
@@ -138,11 +148,11 @@ def _unbound_because(run: Run, found: "Answer") -> str | None:
 
 def _counts(run: Run, found: "Answer") -> Counts:
     overall = found.verdicts.overall
-    sizes = {s: len(getattr(overall, s)) for s in ("matched", *_SETS)}
+    sizes = {v.value: overall.size(v) for v in Verdict}
     per_constraint = []
     for i, asked in enumerate(found.asked.constraints or []):
         judged = found.verdicts.constraints.get(i)
-        counted = {s: len(getattr(judged.partition, s)) if judged else None for s in ("matched", *_SETS)}
+        counted = {v.value: judged.partition.size(v) if judged else None for v in Verdict}
         per_constraint.append(
             ConstraintCount(
                 index=i,
@@ -164,19 +174,18 @@ def _group(run: Run, found: "Answer", group: Group, warrant: Licence, lists: _Li
         required=group.required,
         constraints=list(group.constraints),
         covered=len(found.verdicts.looked[group.relation].covered),
-        **{s: len(getattr(judged.partition, s)) for s in ("matched", *_SETS)},
+        **{v.value: judged.partition.size(v) for v in Verdict},
         active_rows=judged.said.rows,
         inactive_rows=judged.said.inactive,
         undated_rows=judged.said.undated,
         unanswerable_rows=judged.said.unanswerable,
         unrecorded_slots=list(warrant.unrecorded[group.index]),
         time_test=TimeTestBlock(month=time.month, date_slot=time.date_slot, rule=time.rule) if time else None,
-        absence=_absence(run, group.relation, lists),
+        absence=_absence(run, group.relation, found.verdicts.looked[group.relation], lists),
     )
 
 
-def _absence(run: Run, relation: str, lists: _Lists) -> AbsenceBlock:
-    found = lists.absence[relation]
+def _absence(run: Run, relation: str, looked: Looked, lists: _Lists) -> AbsenceBlock:
     none, not_recorded = lists.absent[relation]
 
     def records(covering: Sequence[Covering]) -> list[CoverageRecord]:
@@ -188,7 +197,7 @@ def _absence(run: Run, relation: str, lists: _Lists) -> AbsenceBlock:
         ]
 
     return AbsenceBlock(
-        split=Split(none=len(found.none), not_recorded=len(found.not_recorded), recorded=len(found.recorded)),
+        split=Split(none=len(looked.unheld), not_recorded=len(looked.never), recorded=len(looked.recorded)),
         none=[
             EntityAbsence(
                 entity_id=lists.known[o][0], kind="none", denominator=0, coverage=records(lists.covering[relation][o])
@@ -208,15 +217,10 @@ def _listings(found: "Answer", lists: _Lists, verdict: str) -> list[Listing]:
             group=g.index,
             relation=g.relation,
             entity_ids=lists.ids(lists.groups[g.index][verdict]),
-            total=len(_set(found, g, verdict)),
+            total=found.verdicts.groups[g.index].partition.size(Verdict(verdict)),
         )
         for g in found.plan.groups
     ]
-
-
-def _set(found: "Answer", group: Group, verdict: str) -> EntitySet:
-    chosen: EntitySet = getattr(found.verdicts.groups[group.index].partition, verdict)
-    return chosen
 
 
 def _match(match: Match) -> MatchBlock:

@@ -86,7 +86,8 @@ def explain(generation: Generation, raw: object, model: "Model | None" = None) -
 def the_partition(generation: Generation, raw: object, model: "Model | None" = None) -> pa.Table:
     """Every entity's verdict: `entity_id`, `verdict`, in id order; nothing per entity passes through Python."""
     run = Run(generation)
-    return partition_of(run, answer(run, raw, model))
+    with run.at_once():
+        return partition_of(run, answer(run, raw, model))
 
 
 def partition_of(run: Run, found: Answer) -> pa.Table:
@@ -101,9 +102,15 @@ def partition_of(run: Run, found: Answer) -> pa.Table:
 
 
 def _reply(run: Run, raw: object, model: "Model | None") -> FullReply | CompactReply:
-    found = answer(run, raw, model)
+    with run.at_once():
+        return _assembled(run, answer(run, raw, model))
+
+
+def _assembled(run: Run, found: Answer) -> FullReply | CompactReply:
     asked, verdicts = found.asked, found.verdicts
-    warrant = licence.licence(run, found.plan, verdicts, found.unbound, found.vacuous, found.compiled)
+    warrant = run.soon(
+        lambda own: licence.licence(own, found.plan, verdicts, found.unbound, found.vacuous, found.compiled)
+    )
     named, merged = None, []
     if asked.entity_ids is not None:
         meant = matches.named(run, asked.entity_ids)

@@ -9,7 +9,7 @@ import os
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -98,6 +98,16 @@ class Looked:
         # Counted, since every constraint is combined with these.
         withheld, covered = withheld.counted(), (held | looked_at | withheld).counted()
         return cls(held, withheld, covered, (EntitySet.whole(held.universe) - covered).counted())
+
+    @cached_property
+    def recorded(self) -> EntitySet:
+        """Who has a row, readable or withheld."""
+        return (self.held | self.withheld).counted()
+
+    @cached_property
+    def unheld(self) -> EntitySet:
+        """Who was looked at and has none."""
+        return (self.covered - self.recorded).counted()
 
 
 class Store:

@@ -10,14 +10,15 @@ from closedset.expansion import Expansion, TermTest
 from closedset.render import quoted
 
 #: What a cell that leaves a constraint unknown says: nothing, what cannot be read, or a span of days too wide to tell.
-Said = Literal["nothing", "unreadable", "straddles"]
+#: And what makes a whole row unknown: it cannot be placed at the month, or a correction retired it.
+Said = Literal["nothing", "unreadable", "straddles", "undated", "retired"]
 
 
 @dataclass(frozen=True)
 class Unknown:
     """A reason why rows are unknown to constraint `index` (None: to the time test, or because of a correction).
 
-    What picks the rows out of unknown ones is `condition`, or, of a number, a day or a text, what a row's cell `said`.
+    What picks the rows out is, of those that are unknown to a term, `condition`; of others what a cell or row `said`.
     `codes` are the term index's entries that hold these rows, of a term just these (None: no index says it).
     """
 
@@ -35,35 +36,33 @@ EMPTY, UNPLACED, UNREADABLE, SPAN = 0, -1, -2, -3
 
 def corrected(relation: str) -> Unknown:
     """A row that a correction retired and its source still states."""
-    return Unknown("corrected_rows_unanswerable", relation, None, "_retired")
+    return Unknown("corrected_rows_unanswerable", relation, None, said="retired")
 
 
 def undated(relation: str) -> Unknown:
     """A row that cannot be placed before or after the month asked."""
-    return Unknown("undated_rows_unanswerable", relation, None, "_time IS NULL")
+    return Unknown("undated_rows_unanswerable", relation, None, said="undated")
 
 
 def unknown(expansion: Expansion) -> list[Unknown]:
     """Every reason for which a row can be unknown to one constraint."""
     bound, test, index = expansion.bound, expansion.test, expansion.bound.index
     slot, relation = bound.name, bound.relation
-    unknown = f"_c{index} IS NULL"
     column, bad = quoted(slot), quoted(f"{slot}__unreadable")
     unrecorded = ("slot_unrecorded_rows_unanswerable", relation)
     unreadable = ("slot_unreadable_rows_unanswerable", relation, index)
     match bound.slot.type:
         case "term":
             assert isinstance(test, TermTest)
-            unread = Unknown(*unreadable, f"{unknown} AND {bad}", (UNREADABLE,))
-            empty = Unknown(*unrecorded, index, f"{unknown} AND {column} IS NULL AND NOT {bad}", codes=(EMPTY,))
+            unread = Unknown(*unreadable, bad, (UNREADABLE,))
+            empty = Unknown(*unrecorded, index, f"{column} IS NULL AND NOT {bad}", codes=(EMPTY,))
             if test.unknown:
-                surface = f"{unknown} AND {column} IS NOT NULL"
-                return [unread, empty, Unknown("vocabulary_unknown_surface", slot, index, surface)]
+                return [unread, empty, Unknown("vocabulary_unknown_surface", slot, index, f"{column} IS NOT NULL")]
             return [
                 unread,
                 empty,
-                Unknown("vocabulary_unplaced", slot, index, f"{unknown} AND {column} < 0", codes=(UNPLACED,)),
-                Unknown("vocabulary_coarse", slot, index, f"{unknown} AND {column} > 0", codes=test.coarse),
+                Unknown("vocabulary_unplaced", slot, index, f"{column} < 0", codes=(UNPLACED,)),
+                Unknown("vocabulary_coarse", slot, index, f"{column} > 0", codes=test.coarse),
             ]
         case "text" | "number":
             unread = Unknown(*unreadable, codes=(UNREADABLE,), said="unreadable")
