@@ -68,29 +68,23 @@ def why(run: Run, scan: Scan, group: Group, said: Rows) -> list[tuple[Unknown, E
 def _reasons(run: Run, scan: Scan, group: Group) -> list[tuple[Unknown, EntitySet]]:
     """The same, read from the relation's rows."""
     reasons = _possible(run, scan, group)
-    if not reasons:
-        return []
+    return _said_why(run, scan, group, "search/reasons.sql.j2", UNKNOWN, reasons)[1] if reasons else []
+
+
+def _said_why(
+    run: Run, scan: Scan, group: Group, template: str, sought: str, reasons: Sequence[Unknown]
+) -> tuple[dict[str, Any], list[tuple[Unknown, EntitySet]]]:
+    """What a statement finds of a group's rows: its one row, and the entities of each reason."""
     rows, values = judged_rows(run, scan, [group])
     asked = as_asked(rows, reasons)
     (row,) = run.rows(
-        "search/reasons.sql.j2", values, sentence=sentence(scan, [group], UNKNOWN),
-        rows=rows, group=group, last=width(run.universe) - 1, reasons=_once(asked),
+        template, values, sentence=sentence(scan, [group], sought),
+        rows=rows, group=group, last=width(run.universe) - 1,
+        # Reasons of the same rows are in one place.
+        reasons=list({one["place"]: one for one in asked}.values()),
     )  # fmt: skip
-    return _by_reason(run, row, reasons, asked)
-
-
-def _by_reason(
-    run: Run, row: Mapping[str, Any], reasons: Sequence[Unknown], asked: Sequence[dict[str, Any]]
-) -> list[tuple[Unknown, EntitySet]]:
-    return [
-        (reason, EntitySet.of_bytes(row[f"r{one['place']}"], run.universe))
-        for reason, one in zip(reasons, asked, strict=True)
-    ]
-
-
-def _once(asked: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The reasons that are in different places."""
-    return list({one["place"]: one for one in asked}.values())
+    sets = (EntitySet.of_bytes(row[f"r{one['place']}"], run.universe) for one in asked)
+    return row, list(zip(reasons, sets, strict=True))
 
 
 def _possible(run: Run, scan: Scan, group: Group) -> list[Unknown]:
@@ -271,15 +265,9 @@ def _satisfied(run: Run, scan: Scan, group: Group) -> dict[str, Any]:
 
 def _at_month(run: Run, scan: Scan, group: Group) -> Rows:
     """A group whose tests are all put to kinds, at a month: what is left to ask of each row is its days."""
-    reasons = _possible(run, scan, group)
-    rows, values = judged_rows(run, scan, [group])
-    asked = as_asked(rows, reasons)
-    (row,) = run.rows(
-        "search/at_month.sql.j2", values, sentence=sentence(scan, [group], BOTH),
-        rows=rows, group=group, last=width(run.universe) - 1, reasons=_once(asked),
-    )  # fmt: skip
+    row, reasons = _said_why(run, scan, group, "search/at_month.sql.j2", BOTH, _possible(run, scan, group))
     row["inactive"] = row["held"] - row["active"] - row["unanswerable"]
-    return _rows_of(run, row, _by_reason(run, row, reasons, asked))
+    return _rows_of(run, row, reasons)
 
 
 def _alone(run: Run, scan: Scan, expansions: Sequence[Expansion]) -> dict[int, Rows]:
