@@ -51,8 +51,9 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> set[int]:
     return seen
 
 
-def endless(run: Run) -> object:
-    return run._on(run._cursor, ENDLESS)
+def endless(run: Run, where: str = "_cursor") -> object:
+    """On a task's own cursor, or on the first, where rows that were kept are read."""
+    return run._on(getattr(run, where), ENDLESS)
 
 
 def ends_within_a_minute(task: Callable[[], None]) -> bool:
@@ -105,14 +106,15 @@ def test_what_fails_in_one_task_ends_the_request_and_nothing_else(
         assert said(store.search(REQUEST)) == before
 
 
-def test_an_end_in_between_ends_what_still_runs(roster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("where", ["_cursor", "_first"])
+def test_an_end_in_between_ends_what_still_runs(roster: Path, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(execute, "_WORTH_A_THREAD", 0)
     with closedset.open(roster) as store:
 
         def begin_and_leave() -> None:
             run = Run(store.generation())
             with run.at_once():
-                run.soon(endless)
+                run.soon(partial(endless, where=where))
                 raise ValueError("left")
 
         def left() -> None:

@@ -132,6 +132,9 @@ FAULTS_BY_KIND: dict[str, Plant] = {
         "search/rows.sql.j2", "IS NULL AS _open", "IS FALSE AS _open"
     ),
     "a row unknown by its cell left out": in_template(
+        "search/rows.sql.j2", " OR {{ t.is_unknown(test) }}", ""
+    ),
+    "why a row is unknown by its cell left out": in_template(
         "search/rows.sql.j2", "{{ t.says(reason.test, reason.said) }}", "FALSE"
     ),
     "a retired row read as true": in_template("search/rows.sql.j2", "AND NOT _retired", ""),

@@ -89,7 +89,7 @@ class Run:
     @contextlib.contextmanager
     def at_once(self) -> "Iterator[None]":
         """Inside, what `soon` is given runs at the same time as what follows, where the store is large enough for that
-        to be worth it and no other request shares the cores. Whatever is under way at the end is ended."""
+        to be worth it and no other request shares the cores. Where it fails, whatever is under way is ended."""
         if self._memo is not None or sum(r.rows for r in self.catalog.relations.values()) < _WORTH_A_THREAD:
             yield
             return
@@ -120,9 +120,10 @@ class Run:
         return begun.result
 
     def _interrupt(self) -> None:
-        for one in self._ran:
-            if isinstance(one, Run) and one._cursor.con is not None:
-                one._cursor.con.interrupt()
+        # A task reads kept rows on the first cursor.
+        for cursor in (self._first, *(one._cursor for one in self._ran if isinstance(one, Run))):
+            if cursor.con is not None:
+                cursor.con.interrupt()
 
     def statement(
         self, template: str, values: dict[str, Any] | None = None, *, sentence: str = "", **parameters: Any

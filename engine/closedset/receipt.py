@@ -66,7 +66,6 @@ class Sources:
         self._catalog: Catalog = run.catalog
         self._tables = {(t.source, t.table): t for t in run.catalog.tables}
         self._mapped: dict[tuple[int, str], list[_Mapped]] = {}
-        self._at: dict[tuple[Cells, int], tuple[str | None, int]] = {}
         self.entries = row_id.entries(run.catalog.maps)
 
     def state(self, rows: Iterable[StoredRow]) -> list[StatedRow]:
@@ -131,7 +130,7 @@ class Sources:
     ) -> SlotReceipt:
         cell = one.cell
         if cell is None:
-            file, at = self._stands(table, row.place)
+            file, at = table.at(row.place)
             return SlotReceipt(None, cells.NOTHING, table.table, None, table.source, file, at, row.place, None, True)
         here, place, column = table, row.place, cell.column
         origin = table.origins.get(column) if column else None
@@ -140,19 +139,12 @@ class Sources:
             here, column = self._tables[table.source, origin.table], origin.column
         raw = kept[here.cells][place][kept_as(column)] if column else None
         reading = one.read(raw)
-        file, at = self._stands(here, place)
+        file, at = here.at(place)
         return SlotReceipt(
             text=reading.text, reading=reading, table=here.table, column=column, source=here.source,
             file=file, row=at, place=place, cell=raw,
             byte_verified=_agrees(row, one, reading),
         )  # fmt: skip
-
-    def _stands(self, table: SourceTable, place: int) -> tuple[str | None, int]:
-        """The file of a source row and its place there: the cells of one row all stand in it."""
-        key = table.cells, place
-        if key not in self._at:
-            self._at[key] = table.at(place)
-        return self._at[key]
 
 
 class _Mapped:

@@ -233,9 +233,11 @@ def _kept(run: Run, scan: Scan, groups: Sequence[Group]) -> dict[int, Rows]:
 
 def _group(run: Run, scan: Scan, group: Group) -> Callable[[], Rows]:
     rows, _ = judged_rows(run, scan, [group])
-    if group.time and not scan.retired and not rows["of_rows"][group.index]:
+    # Where kinds tell all but the days of a row, they tell how many rows there are.
+    counted = not scan.retired and not rows["of_rows"][group.index]
+    if group.time and counted:
         return run.soon(lambda own: _at_month(own, scan, group))
-    satisfied = run.soon(lambda own: _satisfied(own, scan, group))
+    satisfied = run.soon(lambda own: _satisfied(own, scan, group, counted))
     unknown_ = run.soon(lambda own: _reasons(own, scan, group))
     return lambda: _rows_of(run, satisfied(), unknown_())
 
@@ -252,13 +254,12 @@ def _rows_of(run: Run, row: Mapping[str, Any], reasons: Sequence[tuple[Unknown, 
     )
 
 
-def _satisfied(run: Run, scan: Scan, group: Group) -> dict[str, Any]:
-    """Who holds a row that satisfies a group, and how many rows do."""
+def _satisfied(run: Run, scan: Scan, group: Group, counted: bool) -> dict[str, Any]:
+    """Who holds a row that satisfies a group, and how many rows do, which kinds may have `counted`."""
     rows, values = judged_rows(run, scan, [group])
     (row,) = run.rows(
         "search/satisfied.sql.j2", values, sentence=sentence(scan, [group], TRUE),
-        rows=rows, group=group, time=scan.time, dated=scan.dated, last=width(run.universe) - 1,
-        counted=not scan.retired and not rows["of_rows"][group.index],
+        rows=rows, group=group, time=scan.time, dated=scan.dated, last=width(run.universe) - 1, counted=counted,
     )  # fmt: skip
     return row
 
